@@ -1,0 +1,70 @@
+# Everything a newcomer or CI needs. Each target is complete on a machine with Python 3.11+, make and gcc:
+# it makes .venv, installs into it, and runs. Stamp files inside .venv make the second call instant.
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+MADE  := $(VENV)/.made
+BASE  := $(VENV)/.installed-base
+DEV   := $(VENV)/.installed-dev
+
+# Two test workers: each compiles kernels of its own, so more of them pay only on bigger machines (make test WORKERS=8).
+WORKERS ?= 2
+ARGS    ?=
+
+# The first interpreter that runs, is one that numba supports, and can make a virtual environment.
+# Name another with: make setup PYTHON=/path/to/python
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
+	>/dev/null 2>&1 && { echo $$p; break; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup play test test-all lint format bench clean
+
+help: ## list the targets
+	@echo "Tengen: make TARGET"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+setup: $(DEV) ## make .venv with everything needed to work on Tengen
+
+play: $(BASE) ## play Go in the terminal; options through ARGS="--size 9 --help"
+	@$(BIN)/tengen play $(ARGS)
+
+test: lint ## what CI runs: the linters, then every test but the long ones
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-all: lint ## the same with the long tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+lint: $(DEV) ## ruff, mypy --strict, and the import contract between rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+format: $(DEV) ## put the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV) ## measure the engine against its yardsticks; options through ARGS="--json FILE"
+	@$(BIN)/tengen bench engine $(ARGS)
+
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@test -n "$(PYTHON)" || { echo "Tengen needs Python 3.11 to 3.14 with venv and ensurepip, and found none: install one (Debian: apt install python3-venv) or name it, make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "Making $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(BASE): $(MADE) pyproject.toml constraints.txt
+	@echo "Installing Tengen into $(VENV) (once, about half a minute)"
+	@$(PIP) -e .
+	@touch $@
+
+$(DEV): $(MADE) pyproject.toml constraints.txt
+	@echo "Installing Tengen and its test tools into $(VENV) (once, about a minute)"
+	@$(PIP) -e '.[dev]'
+	@touch $(BASE) $@

@@ -1,0 +1,1 @@
+"""Anything that chooses a move, and how to load one by name."""

@@ -1,0 +1,205 @@
+"""A foreign engine that speaks GTP, as an agent: GNU Go, Pachi, KataGo, or another Tengen.
+
+The engine is started when it is first needed and told only what it does not know yet: usually the moves
+since its own last one. When it dies, hangs or talks nonsense, `choose` raises AgentError with the reason,
+and the next `choose` starts it afresh.
+"""
+
+import os
+import shlex
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tengen.agents.agent import AgentError, Decision
+from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
+from tengen.agents.kata_rules import rules_as_json
+from tengen.games.go import BLACK, RESIGN, WHITE, GameState, RuleSet, from_gtp, to_gtp
+
+DEFAULT_TIMEOUT: Final = 60.0
+_GAME_FOLDERS: Final = ("/usr/games", "/usr/local/games")
+_COLORS: Final = {BLACK: "black", WHITE: "white"}
+Moves = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    """All of a game but its moves. Two states of one game have equal beginnings."""
+
+    size: int
+    rules: RuleSet
+    komi: float
+    handicap: int
+    black: tuple[int, ...]
+    white: tuple[int, ...]
+
+
+class GtpEngine:
+    """An engine in a subprocess. `timeout`: how many seconds a command may take, beyond the thinking time
+    that `choose` allows."""
+
+    def __init__(self, command: str, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self._argv = _split(command)
+        self.timeout = timeout
+        self.name = Path(self._argv[0]).stem
+        self._connection: GtpConnection | None = None
+        self._commands: frozenset[str] = frozenset()
+        self._known: tuple[_Beginning, Moves] | None = None
+        self._told_seconds: int | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+        """The engine's move, legal or not; AgentError if it gives none."""
+        try:
+            self.sync(state)
+            self._tell_time(seconds)
+            color = state.to_play
+            word = self._send(f"genmove {_COLORS[color]}", self.timeout + (seconds or 0.0))
+            try:
+                move = from_gtp(word, state.size)
+            except ValueError:
+                raise AgentError(f"{self.name} answered genmove with {word[:60]!r}: no move") from None
+        except AgentError:
+            self._drop()
+            raise
+        if move == RESIGN or self._known is None:
+            self._known = None
+        else:
+            self._known[1].append((color, move))
+        return Decision(move)
+
+    def sync(self, state: GameState) -> None:
+        """Let the engine know the position, by its new moves alone if it knows the game they continue."""
+        black, white = state.setup_stones
+        beginning = _Beginning(state.size, state.rules, state.komi, state.handicap, tuple(black), tuple(white))
+        moves = [(color, move) for color, move in state.moves if move != RESIGN]
+        self._connected()
+        if self._known is not None:
+            known_beginning, known_moves = self._known
+            if known_beginning == beginning and known_moves == moves[: len(known_moves)]:
+                self._play(moves[len(known_moves) :], state.size)
+                self._known = beginning, moves
+                return
+        self._known = None
+        self._begin(beginning)
+        self._play(moves, state.size)
+        self._known = beginning, moves
+
+    def ask(self, command: str, timeout: float | None = None) -> str:
+        """The answer to any other command, such as `final_score`; AgentError if there is none.
+
+        The engine's game may be another afterwards, so the next `choose` tells it anew.
+        """
+        self._connected()
+        self._known = None
+        try:
+            return self._send(command, timeout)
+        except GtpRefusal:
+            raise
+        except AgentError:
+            self._drop()
+            raise
+
+    def close(self) -> None:
+        """End the engine. It does not start again."""
+        with self._lock:
+            self._closed = True
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    # ------------------------------------------------------------------------------------------ private
+
+    def _connected(self) -> GtpConnection:
+        """The running engine, started if need be."""
+        with self._lock:
+            if self._closed:
+                raise AgentError(f"{self.name} has been closed")
+            if self._connection is not None:
+                return self._connection
+            connection = self._connection = GtpConnection(self._argv, self.name)
+        self._known = self._told_seconds = None
+        try:
+            self._commands = frozenset(connection.ask("list_commands", self.timeout).split())
+        except GtpRefusal:
+            self._commands = frozenset()
+        except AgentError:
+            self._drop()
+            raise
+        return connection
+
+    def _drop(self) -> None:
+        """Forget an engine that failed; the next command starts another."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        self._known = None
+        if connection is not None:
+            connection.close(patience=0.0)
+
+    def _send(self, command: str, timeout: float | None = None) -> str:
+        return self._connected().ask(command, self.timeout if timeout is None else timeout)
+
+    def _begin(self, game: _Beginning) -> None:
+        self._send(f"boardsize {game.size}")
+        self._send("clear_board")
+        self._tell_rules(game.rules)
+        self._send(f"komi {game.komi:g}")
+        if not self._set_handicap(game):
+            self._play([(BLACK, point) for point in game.black], game.size)
+            self._play([(WHITE, point) for point in game.white], game.size)
+
+    def _set_handicap(self, game: _Beginning) -> bool:
+        """Whether the stones on the board are a handicap, and the engine took them as one."""
+        stones = game.black
+        is_handicap = 2 <= game.handicap == len(stones) and not game.white
+        if not is_handicap or "set_free_handicap" not in self._commands:
+            return False
+        try:
+            self._send("set_free_handicap " + " ".join(to_gtp(point, game.size) for point in stones))
+        except GtpRefusal:
+            self._send("clear_board")
+            return False
+        return True
+
+    def _play(self, moves: Sequence[tuple[int, int]], size: int) -> None:
+        for color, move in moves:
+            self._send(f"play {_COLORS[color]} {to_gtp(move, size)}")
+
+    def _tell_rules(self, rules: RuleSet) -> None:
+        """Set the rules where the engine can be told; others were started with the rules they play by."""
+        if "kata-set-rules" not in self._commands:
+            return
+        for text in (rules_as_json(rules), rules.name):
+            try:
+                self._send(f"kata-set-rules {text}")
+                return
+            except GtpRefusal:
+                continue
+
+    def _tell_time(self, seconds: float | None) -> None:
+        """Turn a cap for this move into GTP's clock: so many seconds for one stone; 0 1 0 is no clock."""
+        whole = None if seconds is None else max(1, int(seconds))
+        if whole == self._told_seconds or "time_settings" not in self._commands:
+            return
+        self._send("time_settings 0 1 0" if whole is None else f"time_settings 0 {whole} 1")
+        self._told_seconds = whole
+
+
+def _split(command: str) -> list[str]:
+    """The command line as a list, its program found on PATH or where Debian keeps games."""
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        raise AgentError(f"the engine's command line {command!r} cannot be read: {error}") from None
+    if not argv:
+        raise AgentError("an engine needs a command line, such as: gnugo --mode gtp")
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_GAME_FOLDERS])
+    program = shutil.which(argv[0], path=path)
+    if program is None:
+        remedy = "check the path" if os.path.dirname(argv[0]) else f"apt install {argv[0]}, or give its path"
+        raise AgentError(f"{argv[0]} isn't installed, or isn't a program: {remedy}")
+    return [program, *argv[1:]]

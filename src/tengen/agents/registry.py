@@ -1,0 +1,81 @@
+"""Agents by name. A spec is a kind with its settings: `uct:playouts=10000,seed=7`, `alphabeta:depth=4`, `random`.
+
+A kind is a frozen dataclass whose fields are its settings, so that one place holds names, types, defaults
+and documentation. The exception is `gtp:`, where all that follows is a command line.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from tengen.agents.agent import Agent
+from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
+from tengen.agents.gtp import GtpEngine
+from tengen.agents.minimax import Minimax, MinimaxAgent
+from tengen.agents.random import Random, RandomAgent
+from tengen.agents.uct import Uct, UctAgent
+
+
+class SpecError(ValueError):
+    """An agent spec that names no agent, or a setting that the agent does not have."""
+
+
+_KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
+    "random": (Random, RandomAgent),
+    "minimax": (Minimax, MinimaxAgent),
+    "alphabeta": (AlphaBeta, AlphaBetaAgent),
+    "uct": (Uct, UctAgent),
+}
+
+
+def load_agent(spec: str, seed: int | None = None) -> Agent:
+    """The agent of this spec; `seed` is used where the spec itself gives none."""
+    kind, _, text = spec.strip().partition(":")
+    if kind == "gtp":
+        return GtpEngine(text.strip())
+    if kind not in _KINDS:
+        raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join([*_KINDS, 'gtp'])}")
+    settings, agent = _KINDS[kind]
+    values = _parse(kind, settings, text)
+    if seed is not None:
+        values.setdefault("seed", seed)
+    return agent(settings(**values))
+
+
+def agent_kinds() -> dict[str, str]:
+    """Every kind of agent with one line of help: what it is, and its settings with their defaults."""
+    kinds = {}
+    for kind, (settings, _) in _KINDS.items():
+        known = ", ".join(f"{field.name}={field.default}" for field in fields(settings))
+        kinds[kind] = f"{(settings.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
+    kinds["gtp"] = "A foreign engine that speaks GTP; give its command line, e.g. gtp:gnugo --mode gtp --level 10"
+    return kinds
+
+
+def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
+    """`playouts=100,seed=1` as keyword arguments for the settings class."""
+    known = {field.name: field.type for field in fields(settings)}
+    values: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or name not in known:
+            raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
+        if name in values:
+            raise SpecError(f"{kind} is given {name} twice")
+        values[name] = _convert(kind, name, str(known[name]), value.strip())
+    return values
+
+
+def _convert(kind: str, name: str, annotation: str, value: str) -> Any:
+    """The value as the type that the settings class declares for it."""
+    try:
+        if "int" in annotation:
+            return int(value.replace("_", ""))
+        if "float" in annotation:
+            return float(value)
+        if "bool" in annotation:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
+    except (ValueError, KeyError):
+        raise SpecError(f"{name}={value} of {kind} is not a value of type {annotation}") from None
+    return value

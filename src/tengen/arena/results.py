@@ -1,0 +1,180 @@
+"""The folder of a match: its settings, a line per finished game, and the games themselves.
+
+    match.toml       what is played; a folder belongs to one match for ever
+    results.jsonl    one GameResult per line, in the order in which games ended
+    games/0007.sgf   the record of game 7, written before its line
+
+A line is written, flushed and synced when its game is over, so that `kill -9` at any moment loses only games
+under way. It may leave a torn last line, which is dropped when the folder is opened again.
+"""
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Literal, Self
+
+from tengen import __version__
+from tengen.arena.game import Ending
+
+if sys.platform != "win32":
+    import fcntl
+
+Player = Literal["a", "b"]
+Setting = str | int | float
+
+
+class MatchFolderError(ValueError):
+    """A folder that holds something else than this match, or is in use."""
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """How one game of a match went: a line of results.jsonl."""
+
+    game: int
+    """1 for the first game of the match."""
+    black: Player
+    winner: Player | None
+    """None for a draw or a void game."""
+    result: str
+    """As SGF writes it."""
+    ending: Ending
+    reason: str
+    """What the loser of a forfeit did wrong."""
+    moves: int
+    """Length of the game, passes and the dealt opening included."""
+    decisions: tuple[int, int]
+    """How many moves (a, b) chose."""
+    seconds: tuple[float, float]
+    """How long (a, b) thought in all."""
+
+    def to_json(self) -> str:
+        """One line, without its end."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def from_json(cls, line: bytes) -> "GameResult":
+        """The inverse of `to_json`; ValueError if it is not one."""
+        try:
+            values = json.loads(line)
+            return cls(**values | {name: tuple(values[name]) for name in ("decisions", "seconds")})
+        except (TypeError, KeyError, UnicodeDecodeError) as error:
+            raise ValueError(f"not a game result: {error}") from None
+
+
+class MatchFolder:
+    """An open folder of a match; only one process can have it open."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Setting]) -> None:
+        """Make the folder, or open it again; MatchFolderError if it belongs to another match."""
+        self.path = path
+        self.games = path / "games"
+        self.games.mkdir(parents=True, exist_ok=True)
+        self._log: IO[bytes] = open(path / "results.jsonl", "a+b")
+        try:
+            self._lock()
+            self._check(settings)
+            self.results = self._read()
+        except BaseException:
+            self._log.close()
+            raise
+
+    def record(self, result: GameResult, sgf: bytes) -> None:
+        """Keep a finished game: its SGF first, then its line."""
+        write_atomically(self.sgf_path(result.game), sgf)
+        self._log.write(result.to_json().encode() + b"\n")
+        self._log.flush()
+        os.fsync(self._log.fileno())
+        self.results[result.game] = result
+
+    def sgf_path(self, game: int) -> Path:
+        """Where the record of a game is."""
+        return self.games / f"{game:04d}.sgf"
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _lock(self) -> None:
+        """Hold the results as long as they are open; the system lets go even after `kill -9`."""
+        if sys.platform == "win32":
+            return
+        try:
+            fcntl.flock(self._log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise MatchFolderError(
+                f"the match in {self.path} is being played by another process: wait for it to end, "
+                "or choose another --out"
+            ) from None
+
+    def _check(self, settings: Mapping[str, Setting]) -> None:
+        """Compare the folder's settings with ours, or write ours where there are none."""
+        path = self.path / "match.toml"
+        if not path.exists():
+            if self._log.tell():
+                raise MatchFolderError(f"{self.path} has results but no match.toml: choose another --out")
+            write_atomically(path, _toml(settings).encode())
+            return
+        try:
+            there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise MatchFolderError(f"{path} cannot be read ({error}): mend it, or choose another --out") from None
+        for name in {**settings, **there}:
+            if there.get(name) != settings.get(name):
+                raise MatchFolderError(
+                    f"{self.path} holds another match, with {name} {there.get(name)!r} where you ask for "
+                    f"{settings.get(name)!r}: choose another --out, or delete that folder"
+                )
+
+    def _read(self) -> dict[int, GameResult]:
+        """All results by game; a torn last line is cut off, so that the next line starts afresh."""
+        self._log.seek(0)
+        results: dict[int, GameResult] = {}
+        lines, good = self._log.read().splitlines(keepends=True), 0
+        for number, line in enumerate(lines, 1):
+            try:
+                if not line.endswith(b"\n"):
+                    raise ValueError("the line has no end")
+                result = GameResult.from_json(line)
+            except ValueError as error:
+                if number == len(lines):
+                    break
+                raise MatchFolderError(
+                    f"line {number} of {self.path / 'results.jsonl'} is damaged ({error}): delete the line, "
+                    "and its game is played again"
+                ) from None
+            results.setdefault(result.game, result)
+            good += len(line)
+        self._log.truncate(good)
+        return results
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write aside, sync, rename: whoever looks sees the old file or the new one, whole."""
+    aside = path.with_name(path.name + ".part")
+    with open(aside, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+
+
+def _toml(settings: Mapping[str, Setting]) -> str:
+    """The settings as TOML; its strings are JSON's but for the character DEL."""
+    lines = [f"# A match of tengen {__version__}. The command that made this folder plays on from here."]
+    for name, value in settings.items():
+        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,116 @@
+"""What a match result means: score with a 95% interval, and the difference in Elo.
+
+A draw counts as half a win. The interval is Wilson's (1927): with n games, mean score p and z = 1.96,
+
+    (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n)
+
+which stays inside [0, 1] and is of use even after 0 or 100%. Draws vary less than wins and losses, so with
+many draws it is wider than need be. Elo is the logistic curve, p = 1 / (1 + 10^(-difference/400)); its
+interval is the image of the score's.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+Z95: Final = 1.959963984540054
+"""The normal distribution has 95% of its mass within this many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Games won, lost and drawn (void games count as drawn) by one player against another."""
+
+    wins: int
+    losses: int
+    draws: int = 0
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        return self.wins + self.losses + self.draws
+
+    @property
+    def points(self) -> float:
+        """Wins, and half a point for each draw."""
+        return self.wins + self.draws / 2
+
+    @property
+    def mean(self) -> float:
+        """Points per game, 0 to 1; NaN before the first game."""
+        return self.points / self.games if self.games else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the true score lies with 95% confidence."""
+        return wilson_interval(self.points, self.games)
+
+    @property
+    def elo(self) -> float:
+        """How much stronger than its opponent this player is, in Elo; infinite after 0 or 100%."""
+        return elo_difference(self.mean)
+
+    @property
+    def elo_interval(self) -> tuple[float, float]:
+        """Where the true difference in Elo lies with 95% confidence; either end may be infinite."""
+        low, high = self.interval
+        return elo_difference(low), elo_difference(high)
+
+    @property
+    def reversed(self) -> "Score":
+        """The same games as the opponent sees them."""
+        return Score(self.losses, self.wins, self.draws)
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
+
+    def __str__(self) -> str:
+        """`55.0% (95%: 39.8% to 69.3%)`."""
+        if not self.games:
+            return "no games"
+        low, high = self.interval
+        return f"{self.mean:.1%} (95%: {low:.1%} to {high:.1%})"
+
+
+def wilson_interval(points: float, games: int, z: float = Z95) -> tuple[float, float]:
+    """Wilson's interval for the chance of a win after `points` of `games`; (0, 1) when there are none."""
+    if not 0 <= points <= games:
+        raise ValueError(f"{points} points of {games} games are not possible")
+    if games == 0:
+        return 0.0, 1.0
+    p, zz = points / games, z * z / games
+    middle, spread = p + zz / 2, z * math.sqrt(p * (1 - p) / games + zz / (4 * games))
+    low = 0.0 if points == 0 else (middle - spread) / (1 + zz)
+    high = 1.0 if points == games else (middle + spread) / (1 + zz)
+    return low, high
+
+
+def elo_difference(score: float) -> float:
+    """The difference in Elo that gives this expected score: 0.76 is about 200; 0 and 1 are infinite."""
+    if score <= 0:
+        return -math.inf
+    if score >= 1:
+        return math.inf
+    return -400 * math.log10(1 / score - 1)
+
+
+def expected_score(difference: float) -> float:
+    """The expected score of a player stronger by this many Elo; the inverse of `elo_difference`."""
+    return 1 / (1 + math.pow(10, -difference / 400))
+
+
+def describe_elo(score: Score) -> str:
+    """`+35 (95%: -72 to +141)`; where one side won everything, the one bound that is known: `> +249`."""
+    low, high = score.elo_interval
+    if math.isinf(low) and math.isinf(high):
+        return "unknown"
+    if math.isinf(high):
+        return f"> {_signed(low)} (95%)"
+    if math.isinf(low):
+        return f"< {_signed(high)} (95%)"
+    return f"{_signed(score.elo)} (95%: {_signed(low)} to {_signed(high)})"
+
+
+def _signed(elo: float) -> str:
+    """A whole number with its sign; never -0."""
+    return f"{round(elo):+d}"

@@ -1,0 +1,120 @@
+"""A match in numbers, as its table shows them and `--json` writes them."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tengen.arena.results import GameResult, Player
+from tengen.arena.statistics import Score
+
+
+@dataclass(frozen=True)
+class PlayerSummary:
+    """One agent's side of a match."""
+
+    spec: str
+    as_black: Score
+    as_white: Score
+    decisions: int
+    """How many moves it chose."""
+    seconds: float
+    """How long it thought in all."""
+    forfeits: tuple[tuple[int, str], ...]
+    """(game, what went wrong) for each game that it lost by an error or an illegal move."""
+
+    @property
+    def score(self) -> Score:
+        """Its games with either colour."""
+        return self.as_black + self.as_white
+
+    @property
+    def seconds_per_move(self) -> float:
+        """Mean thinking time; NaN if it never moved."""
+        return self.seconds / self.decisions if self.decisions else math.nan
+
+
+@dataclass(frozen=True)
+class MatchSummary:
+    """Both sides of a match, and what the games were like."""
+
+    a: PlayerSummary
+    b: PlayerSummary
+    games: int
+    mean_moves: float
+    """NaN before the first game."""
+    endings: dict[str, int]
+    """How many games ended in which way."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers; what is unknown or infinite is None."""
+        return {
+            "games": self.games,
+            "mean_moves": _finite(self.mean_moves),
+            "endings": self.endings,
+            "a": _player_json(self.a),
+            "b": _player_json(self.b),
+        }
+
+
+def summarize(spec_a: str, spec_b: str, results: Sequence[GameResult]) -> MatchSummary:
+    """The summary of these games, in whatever order they ended."""
+    results = sorted(results, key=lambda result: result.game)
+    endings: dict[str, int] = {}
+    for result in results:
+        endings[result.ending] = endings.get(result.ending, 0) + 1
+    return MatchSummary(
+        a=_player("a", spec_a, results),
+        b=_player("b", spec_b, results),
+        games=len(results),
+        mean_moves=sum(result.moves for result in results) / len(results) if results else math.nan,
+        endings=endings,
+    )
+
+
+def score_of(player: Player, results: Iterable[GameResult]) -> Score:
+    """Wins, losses and draws of one player."""
+    winners = [result.winner for result in results]
+    draws = winners.count(None)
+    wins = winners.count(player)
+    return Score(wins, len(winners) - wins - draws, draws)
+
+
+def _player(player: Player, spec: str, results: Sequence[GameResult]) -> PlayerSummary:
+    side = 0 if player == "a" else 1
+    lost = [result for result in results if result.winner not in (player, None)]
+    return PlayerSummary(
+        spec=spec,
+        as_black=score_of(player, (result for result in results if result.black == player)),
+        as_white=score_of(player, (result for result in results if result.black != player)),
+        decisions=sum(result.decisions[side] for result in results),
+        seconds=sum(result.seconds[side] for result in results),
+        forfeits=tuple((result.game, result.reason) for result in lost if result.ending == "forfeit"),
+    )
+
+
+def _player_json(player: PlayerSummary) -> dict[str, Any]:
+    return {
+        "spec": player.spec,
+        **_score_json(player.score),
+        "as_black": _score_json(player.as_black),
+        "as_white": _score_json(player.as_white),
+        "seconds_per_move": _finite(player.seconds_per_move),
+        "forfeits": [{"game": game, "reason": reason} for game, reason in player.forfeits],
+    }
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    return {
+        "wins": score.wins,
+        "losses": score.losses,
+        "draws": score.draws,
+        "score": _finite(score.mean),
+        "score_interval": list(score.interval),
+        "elo": _finite(score.elo),
+        "elo_interval": [_finite(bound) for bound in score.elo_interval],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

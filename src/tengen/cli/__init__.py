@@ -1,0 +1,1 @@
+"""The tengen command: one small file per subcommand."""

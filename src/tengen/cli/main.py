@@ -1,0 +1,126 @@
+"""The `tengen` command: its options, its errors, and the list of its subcommands.
+
+A subcommand is one file in this folder holding one function. Typer reads the options from its signature and
+the help from its docstring, so the file's top imports nothing heavier than typer; whatever needs numba is
+imported inside the function, when the command runs. That keeps `tengen --help` and the start of
+`tengen gtp` fast, and a test holds it so:
+
+    # cli/count.py
+    from typing import Annotated
+
+    import typer
+
+    def count(size: Annotated[int, typer.Option(help="board size, 2 to 25")] = 9) -> None:
+        \"\"\"Count the points of a board.\"\"\"
+        from tengen.games.go import GameState      # heavy: imported when the command runs
+
+        typer.echo(GameState.new(size=size).stones.size)
+
+and joins the list at the bottom of this file with an import and one line: `app.command()(count)`.
+
+A mistake of the user's (a bad value, a file that is not there, a foreign engine that died) ends in one red
+line and exit code 2. `tengen --debug COMMAND` shows the traceback instead.
+"""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tengen import __version__
+from tengen.cli.bench import bench
+from tengen.cli.data import data
+from tengen.cli.gtp import EPILOG as GTP_EPILOG
+from tengen.cli.gtp import gtp
+from tengen.cli.match import match
+from tengen.cli.play import PLAY_EPILOG, play
+
+EXAMPLES = (("tengen COMMAND --help", "what a command can do, with its options"),)
+
+
+class ErrorsInOneLine(TyperGroup):
+    """The group of all subcommands, which reports a user's mistake in one line and with exit code 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if ctx.params.get("debug") or not _is_users_mistake(error):
+                raise
+            typer.secho(f"tengen: {_one_line(error)}", fg="red", err=True)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    name="tengen",
+    cls=ErrorsInOneLine,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="[bold]Examples[/bold]\n\n"
+    + "\n\n".join(f"[cyan]{command}[/cyan]  {meaning}" for command, meaning in EXAMPLES),
+)
+
+
+def main() -> None:
+    """Run the command line: the entry point of the installed `tengen` script."""
+    try:
+        try:
+            app(prog_name="tengen")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone (`tengen ... | head`): leave quietly, with nothing left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tengen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def tengen(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
+) -> None:
+    """[bold]Tengen[/bold] plays Go: with you in the terminal, in any GTP program, and against other engines.
+
+    Opponents are named by a short [italic]spec[/italic], the same everywhere: [cyan]random[/cyan],
+    [cyan]alphabeta:depth=4[/cyan], [cyan]uct:playouts=10000[/cyan], [cyan]uct:seconds=1[/cyan],
+    [cyan]"gtp:gnugo --mode gtp --level 10"[/cyan].
+    """
+
+
+def _is_users_mistake(error: Exception) -> bool:
+    """Whether the message alone tells what to mend, as it does in every error that Tengen itself defines."""
+    return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("tengen.")
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+# The subcommands, in the order in which `tengen --help` lists them.
+app.command(epilog=PLAY_EPILOG)(play)
+app.command(epilog=GTP_EPILOG)(gtp)
+app.command()(match)
+app.add_typer(data, name="data")
+app.add_typer(bench, name="bench")

@@ -1,0 +1,205 @@
+"""`tengen match`: two agents play many games, and the table says which is stronger and how sure that is."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tengen.arena.match import Match
+    from tengen.arena.results import GameResult
+    from tengen.arena.summary import MatchSummary, PlayerSummary
+
+
+def match(
+    a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="Spec of the second agent.", show_default=False)],
+    game: Annotated[str, typer.Option(help="What to play.")] = "go",
+    size: Annotated[
+        int | None,
+        typer.Option(help="Board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
+    ] = None,
+    rules: Annotated[
+        str, typer.Option(help="chinese, japanese, aga, new-zealand, tromp-taylor or simple-go.")
+    ] = "chinese",
+    komi: Annotated[
+        float | None,
+        typer.Option(help="White's points for moving second; the rule set's if not given.", show_default=False),
+    ] = None,
+    games: Annotated[int, typer.Option("--games", "-n", help="How many games.")] = 40,
+    seed: Annotated[int, typer.Option(help="Another seed gives other openings and other games.")] = 1,
+    opening_moves: Annotated[
+        int, typer.Option(help="Random moves that each pair of games begins with; 0 for an empty board.")
+    ] = 2,
+    max_moves: Annotated[
+        int | None,
+        typer.Option(help="Score a game after so many moves; 4 x size x size if not given.", show_default=False),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Ask both agents to think no longer per move; no clock if not given.", show_default=False),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", "-w", help="Games under way at once; one per CPU if not given.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.", show_default=False),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the result as JSON too.", show_default=False),
+    ] = None,
+) -> None:
+    """Play a match between two agents, also foreign GTP engines, and tell which is stronger.
+
+    Colours alternate, and both colours get the same random opening. A draw
+    is half a point each. An agent that crashes, hangs or plays an illegal
+    move loses that game. Games are saved as SGF as they end. [bold]The same
+    command plays on[/bold] after Ctrl-C or worse; a larger --games adds games.
+
+    [bold]Examples[/bold]
+
+    Two of our own:
+    [cyan]tengen match uct:playouts=1000 random --games 10[/cyan]
+
+    Against GNU Go:
+    [cyan]tengen match uct:playouts=20000 "gtp:gnugo --mode gtp --level 10"[/cyan]
+
+    By time, one game at a time, so that they do not take it from each other:
+    [cyan]tengen match uct:seconds=1 alphabeta:seconds=1 --workers 1[/cyan]
+
+    For a script:
+    [cyan]tengen match uct:playouts=100 uct:playouts=200 -n 400 --json out.json[/cyan]
+    """
+    from rich.console import Console
+
+    from tengen.arena.match import Match, saved_results
+    from tengen.arena.summary import summarize
+
+    plan = Match(a, b, games, size, rules, komi, seed, opening_moves, max_moves, seconds, game)
+    folder = Path("matches") / plan.folder_name if out is None else out
+    stopped = False
+    try:
+        results = _play(plan, folder, workers)
+    except KeyboardInterrupt:
+        results, stopped = saved_results(plan, folder), True
+    summary = summarize(a, b, results)
+    if json_file is not None:
+        _write_json(json_file, plan, folder, summary)
+    console = Console(highlight=False)
+    _show(console, plan, summary)
+    console.print(f"Games         {folder / 'games'}", soft_wrap=True, markup=False)
+    if stopped:
+        console.print(f"[yellow]Stopped after {len(results)} of {games} games: the same command plays on.[/yellow]")
+        raise typer.Exit(130)
+
+
+def _play(plan: "Match", folder: Path, workers: int | None) -> "list[GameResult]":
+    """Run the match under a progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from tengen._kernel_cache import is_cold
+    from tengen.arena.match import run_match
+    from tengen.arena.summary import score_of
+
+    console = Console(stderr=True, highlight=False)
+    if is_cold():
+        console.print("Compiling the engine, once: this takes up to a minute.")
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("0-0", total=plan.games)
+
+        ended: list[GameResult] = []
+
+        def advance(result: "GameResult") -> None:
+            ended.append(result)
+            score = score_of("a", ended)
+            progress.update(task, advance=1, description=f"{score.points:g}-{score.reversed.points:g}")
+            if result.ending == "forfeit":
+                line = f"game {result.game}: {result.result}, {result.reason}"
+                progress.console.print(line, style="yellow", markup=False, soft_wrap=True)
+
+        return run_match(plan, folder, workers=workers, on_result=advance)
+
+
+def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:
+    """The table of a match and the lines beneath it."""
+    from tengen.arena.statistics import describe_elo
+
+    start = plan.start
+    console.print(_table(f"{start.size}x{start.size}, {start.rules.name} rules, komi {start.komi:g}", summary))
+    score = summary.a.score
+    console.print(f"Score of A    {score}" + ("; draws count half" if score.draws else ""))
+    console.print(f"Elo A over B  {describe_elo(score)}")
+    if summary.games:
+        endings = ", ".join(f"{count} by {ending}" for ending, count in sorted(summary.endings.items()))
+        console.print(f"Games ended   {endings}; {summary.mean_moves:.0f} moves on average", soft_wrap=True)
+    for player in (summary.a, summary.b):
+        for reason, numbers in _by_reason(player).items():
+            console.print(f"Forfeited     {player.spec}: {reason} (game {numbers})", soft_wrap=True, markup=False)
+
+
+def _table(title: str, summary: "MatchSummary") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column("agent", overflow="fold")
+    for heading in ("won", "lost", "drawn", "as Black", "as White", "time/move"):
+        table.add_column(heading, justify="right")
+    for letter, player in (("A", summary.a), ("B", summary.b)):
+        score = player.score
+        table.add_row(
+            f"{letter}  {escape(player.spec)}",
+            *map(str, (score.wins, score.losses, score.draws)),
+            *(f"{part.points:g}/{part.games}" for part in (player.as_black, player.as_white)),
+            _duration(player),
+        )
+    return table
+
+
+def _by_reason(player: "PlayerSummary") -> dict[str, str]:
+    """What went wrong -> the games in which it did."""
+    numbers: dict[str, list[str]] = {}
+    for game, reason in player.forfeits:
+        numbers.setdefault(reason, []).append(str(game))
+    return {reason: ", ".join(games) for reason, games in numbers.items()}
+
+
+def _duration(player: "PlayerSummary") -> str:
+    if not player.decisions:
+        return "-"
+    seconds = player.seconds_per_move
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def _write_json(path: Path, plan: "Match", folder: Path, summary: "MatchSummary") -> None:
+    from tengen.arena.results import write_atomically
+
+    report = {
+        "settings": plan.settings,
+        "games_wanted": plan.games,
+        "folder": str(folder),
+        **summary.to_json(),
+    }
+    write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())

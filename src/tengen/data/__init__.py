@@ -1,0 +1,1 @@
+"""Game records: reading them, writing them, and keeping many of them."""

@@ -1,0 +1,31 @@
+"""Go: rules, positions, scoring and tactics. `GameState` is the door; kernels work on `Board` arrays.
+
+>>> from tengen.games.go import GameState, from_gtp
+>>> state = GameState.new(size=9, rules="chinese")
+>>> state = state.play(from_gtp("E5", 9))
+>>> state.to_play == WHITE
+True
+"""
+
+from tengen.games.go.board import BLACK, EMPTY, WHITE, Board
+from tengen.games.go.coordinates import PASS, RESIGN, from_gtp, to_gtp
+from tengen.games.go.rules import RULES, RuleSet, get_rules
+from tengen.games.go.state import GameState, IllegalMove, format_margin, opponent
+
+__all__ = [
+    "BLACK",
+    "EMPTY",
+    "PASS",
+    "RESIGN",
+    "RULES",
+    "WHITE",
+    "Board",
+    "GameState",
+    "IllegalMove",
+    "RuleSet",
+    "format_margin",
+    "from_gtp",
+    "get_rules",
+    "opponent",
+    "to_gtp",
+]

@@ -1,0 +1,132 @@
+"""Many positions at once with their recent past, as encoders want them; and replaying recorded games into them.
+
+A recorded game is its moves: uint16 each, a policy index (point, or size * size for a pass) in the low 15 bits
+and the colour in the highest (set for White). Set-up stones are written the same way. All games lie end to end
+in one array, with offsets: a hundred thousand games need a hundred megabytes, and any position of any game is
+some ten microseconds away.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.go.board import (
+    BLACK,
+    NO_CELL,
+    TO_PLAY,
+    WHITE,
+    Board,
+    board_at,
+    clear,
+    copy_board,
+    new_boards,
+    place,
+)
+from tengen.games.go.legality import play_move
+from tengen.games.go.state import GameState
+
+PAST = 8  # how many positions back an encoder may look, the present one included
+WHITE_BIT = 1 << 15
+OLDEST = 32767
+
+
+class Positions(NamedTuple):
+    """B positions on boards of one size N."""
+
+    boards: Board  # fields [B, ...]; TO_PLAY is the player to move
+    past: NDArray[np.uint8]  # [B, PAST, N * N] stones now and 1, 2, ... moves ago; EMPTY before the game began
+    age: NDArray[np.int16]  # [B, N * N] for a stone, how many moves ago it was played (1: the last), else OLDEST
+
+
+class GameMoves(NamedTuple):
+    """Games on boards of one size, as flat arrays. Game g has moves[offsets[g] : offsets[g + 1]]."""
+
+    moves: NDArray[np.uint16]  # [T]
+    offsets: NDArray[np.int64]  # [G + 1]
+    setup: NDArray[np.uint16]  # [S] set-up stones (handicap among them)
+    setup_offsets: NDArray[np.int64]  # [G + 1]
+
+
+def allocate_positions(size: int, batch: int) -> Positions:
+    """Room for `batch` positions."""
+    return Positions(
+        new_boards(size, batch),
+        np.zeros((batch, PAST, size * size), np.uint8),
+        np.full((batch, size * size), OLDEST, np.int16),
+    )
+
+
+def positions_of(states: Sequence[GameState]) -> Positions:
+    """The positions of friendly states, all of one size."""
+    size = states[0].size
+    positions = allocate_positions(size, len(states))
+    for i, state in enumerate(states):
+        copy_board(state.board, board_at(positions.boards, i))
+        back: GameState | None = state
+        turn = 0
+        while back is not None:
+            if turn < PAST:
+                positions.past[i, turn] = back.stones.ravel()
+            move = back.last_move
+            if move is not None and move >= 0 and positions.age[i, move] == OLDEST and state.color_at(move):
+                positions.age[i, move] = turn + 1
+            back, turn = back.previous, turn + 1
+    return positions
+
+
+def encode_move(color: int, move: int, size: int) -> int:
+    """A move as recorded games store it; PASS is -1 as in `GameState`."""
+    return (size * size if move < 0 else move) | (WHITE_BIT if color == WHITE else 0)
+
+
+@njit(cache=True, nogil=True)
+def replay(games, chosen, plies, positions):  # type: ignore[no-untyped-def]
+    """Set up position i as game chosen[i] after plies[i] moves, for the player of the next move.
+
+    chosen: int64[B], plies: int64[B], each less than the length of its game. Returns nothing; the next move of
+    position i is games.moves[games.offsets[chosen[i]] + plies[i]].
+    """
+    placed_at = np.empty(positions.age.shape[1], np.int64)
+    for i in range(chosen.shape[0]):
+        board = board_at(positions.boards, i)
+        replay_one(games, chosen[i], plies[i], board, positions.past[i], positions.age[i], placed_at)
+
+
+@njit(cache=True, nogil=True)
+def replay_one(games, game, ply, board, past, age, placed_at):  # type: ignore[no-untyped-def]
+    """Set up one position; placed_at: int64[N * N] is scratch room."""
+    points = age.shape[0]
+    size = int(np.sqrt(points))
+    clear(board, size)
+    past[:] = 0
+    placed_at[:] = -OLDEST
+    for k in range(games.setup_offsets[game], games.setup_offsets[game + 1]):
+        point = np.int64(games.setup[k] & 0x7FFF)
+        place(board, point + point // size + size + 2, WHITE if games.setup[k] & WHITE_BIT else BLACK)
+    start = games.offsets[game]
+    for turn in range(ply):
+        if ply - turn < past.shape[0]:
+            _snapshot(board, size, past[ply - turn])
+        code = games.moves[start + turn]
+        point = np.int64(code & 0x7FFF)
+        p = np.int64(NO_CELL)
+        if point < points:
+            p = point + point // size + size + 2
+            placed_at[point] = turn
+        play_move(board, p, WHITE if code & WHITE_BIT else BLACK)
+    _snapshot(board, size, past[0])
+    for k in range(points):
+        age[k] = min(np.int64(OLDEST), ply - placed_at[k]) if past[0, k] else OLDEST
+    if start + ply < games.offsets[game + 1]:
+        board.info[TO_PLAY] = WHITE if games.moves[start + ply] & WHITE_BIT else BLACK
+
+
+@njit(cache=True, nogil=True)
+def _snapshot(board, size, stones):  # type: ignore[no-untyped-def]
+    """Copy the stones of a board to stones: uint8[N * N]."""
+    for row in range(size):
+        for col in range(size):
+            stones[row * size + col] = board.color[(row + 1) * (size + 1) + col + 1]

@@ -1,0 +1,78 @@
+"""Rule sets by name. `docs/rules.md` states every choice and why; the table there is made from this file.
+
+A rule set is a frozen dataclass; `flags` is its shorthand for kernels.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+KoRule = Literal["simple", "positional", "situational"]
+Scoring = Literal["area", "territory"]
+
+# Bits of `RuleSet.flags`. With neither superko bit, only the simple ko is forbidden.
+POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT = 1, 2, 4, 8
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """How a game of Go is played and counted."""
+
+    name: str
+    ko: KoRule
+    """Which repetition is forbidden: the immediate retaking of one stone, any earlier position, or any
+    earlier position with the same player to move."""
+    suicide: bool
+    """Whether a player may take its own stones off the board by filling their last liberty."""
+    scoring: Scoring
+    komi: float
+    """White's compensation when none is given."""
+    removes_dead: bool
+    """Whether dead stones are taken off before counting; if not, all that stands on the board is alive."""
+    handicap_bonus: Literal["none", "stones", "stones-1"] = "none"
+    """Points that White gets for a handicap under area scoring."""
+    forced_play: bool = False
+    """Simple-Go: a pass is legal only without any other move, and one-point territory is not filled."""
+    size: int = 9
+    """Board size when none is given."""
+
+    @cached_property
+    def flags(self) -> int:
+        """The rules that kernels need, as bits."""
+        ko = {"simple": 0, "positional": POSITIONAL, "situational": SITUATIONAL}[self.ko]
+        return ko | (SUICIDE if self.suicide else 0) | (TERRITORY_KEPT if self.forced_play else 0)
+
+    def bonus(self, handicap: int) -> float:
+        """White's extra points in a game with this many handicap stones."""
+        if handicap < 2 or self.handicap_bonus == "none":
+            return 0.0
+        return float(handicap if self.handicap_bonus == "stones" else handicap - 1)
+
+    def check_komi(self, komi: float) -> float:
+        """The komi itself, or a ValueError where this rule set does not know it."""
+        if not abs(komi) <= 1000:
+            raise ValueError(f"komi {komi} is not possible: give a number of points such as 6.5")
+        if self.forced_play and not 0.5 <= komi <= 24.5:
+            raise ValueError(f"komi {komi} is not possible under {self.name} rules: give 0.5 to 24.5")
+        return float(komi)
+
+
+_ALL = (
+    RuleSet("tromp-taylor", "positional", True, "area", 7.5, removes_dead=False),
+    RuleSet("chinese", "positional", False, "area", 7.5, removes_dead=True, handicap_bonus="stones"),
+    RuleSet("japanese", "simple", False, "territory", 6.5, removes_dead=True),
+    RuleSet("aga", "situational", False, "area", 7.5, removes_dead=True, handicap_bonus="stones-1"),
+    RuleSet("new-zealand", "situational", True, "area", 7.0, removes_dead=True),
+    RuleSet("simple-go", "positional", False, "area", 3.5, removes_dead=False, forced_play=True, size=5),
+)
+RULES: Final[dict[str, RuleSet]] = {rules.name: rules for rules in _ALL}
+
+
+def get_rules(name: str | RuleSet) -> RuleSet:
+    """The rule set of this name; ValueError with all names if there is none."""
+    if isinstance(name, RuleSet):
+        return name
+    rules = RULES.get(name.strip().lower())
+    if rules is None:
+        raise ValueError(f"no rule set is called {name[:40]!r}: choose from {', '.join(RULES)}")
+    return rules

@@ -1,0 +1,127 @@
+"""Counting: area (Tromp-Taylor, exact), territory, and which stones are dead.
+
+Owners are EMPTY (neutral), BLACK or WHITE for every cell: a stone's own colour, or for an empty region the
+one colour that it touches. Dead stones are those that random playouts from the final position mostly lose.
+"""
+
+import numpy as np
+from numba import njit
+
+from tengen.games.go.board import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    KO,
+    NO_CELL,
+    SIZE,
+    TO_PLAY,
+    WHITE,
+    board_at,
+    copy_board,
+)
+from tengen.games.go.guided import CANDIDATES, run_guided_playout
+
+
+@njit(cache=True, nogil=True)
+def owners(cells, size, owner):  # type: ignore[no-untyped-def]
+    """Who owns each cell; cells: uint8[P] as `Board.color`, written to owner: uint8[P]."""
+    stride = size + 1
+    stack = np.empty(cells.shape[0], np.int64)
+    region = np.empty(cells.shape[0], np.int64)
+    owner[:] = cells
+    seen = np.zeros(cells.shape[0], np.bool_)
+    for row in range(1, size + 1):
+        for start in range(row * stride + 1, row * stride + 1 + size):
+            if cells[start] != EMPTY or seen[start]:
+                continue
+            touched = 0
+            length = 0
+            depth = 1
+            stack[0] = start
+            seen[start] = True
+            while depth > 0:
+                depth -= 1
+                p = stack[depth]
+                region[length] = p
+                length += 1
+                for q in (p - 1, p + 1, p - stride, p + stride):
+                    c = cells[q]
+                    if c == EMPTY:
+                        if not seen[q]:
+                            seen[q] = True
+                            stack[depth] = q
+                            depth += 1
+                    elif c != BORDER:
+                        touched |= c
+            if touched == BLACK or touched == WHITE:
+                for i in range(length):
+                    owner[region[i]] = touched
+
+
+@njit(cache=True, nogil=True)
+def add_owners(board, ownership):  # type: ignore[no-untyped-def]
+    """Add +1 to ownership: int64[P] where Black owns a cell and -1 where White does; returns their sum."""
+    owner = np.empty_like(board.color)
+    owners(board.color, board.info[SIZE], owner)
+    total = np.int64(0)
+    for p in range(owner.shape[0]):
+        sign = np.int64(owner[p] == BLACK) - np.int64(owner[p] == WHITE)
+        ownership[p] += sign
+        total += sign
+    return total
+
+
+@njit(cache=True, nogil=True)
+def area(board):  # type: ignore[no-untyped-def]
+    """Black's points minus White's by Tromp-Taylor area scoring, without komi."""
+    return add_owners(board, np.zeros(board.color.shape[0], np.int64))
+
+
+@njit(cache=True, nogil=True)
+def areas(boards, out):  # type: ignore[no-untyped-def]
+    """The area of B boards, written to out: int64[B]."""
+    for i in range(out.shape[0]):
+        out[i] = area(board_at(boards, i))
+
+
+@njit(cache=True, nogil=True)
+def playout_owners(board, scratch, flags, count, rng, ownership):  # type: ignore[no-untyped-def]
+    """Play `count` guided playouts and add their ends to ownership: int64[P], as `add_owners` does.
+
+    Black and White begin in turn, so that the result does not hang on who is to move.
+    """
+    state = rng[0]
+    first_player = np.zeros_like(board.color)
+    found = np.empty(CANDIDATES, np.int64)
+    for k in range(count):
+        copy_board(board, scratch)
+        scratch.info[KO] = NO_CELL
+        scratch.info[TO_PLAY] = BLACK if k % 2 == 0 else WHITE
+        state, _ = run_guided_playout(scratch, NO_CELL, NO_CELL, flags, found, first_player, state)
+        add_owners(scratch, ownership)
+    rng[0] = state
+
+
+@njit(cache=True, nogil=True)
+def dead_cells(board, ownership, count, dead):  # type: ignore[no-untyped-def]
+    """Mark in dead: bool[P] every stone of the strings whose points mostly end up the opponent's."""
+    dead[:] = False
+    for p in range(dead.shape[0]):
+        c = board.color[p]
+        if (c == BLACK or c == WHITE) and board.head[p] == p:
+            total = 0
+            stones = 0
+            s = p
+            while True:
+                total += ownership[s]
+                stones += 1
+                s = board.next[s]
+                if s == p:
+                    break
+            lost = -total if c == BLACK else total
+            if 3 * lost > stones * count:  # owned by the opponent in two playouts of three
+                while True:
+                    dead[s] = True
+                    s = board.next[s]
+                    if s == p:
+                        break

@@ -1,0 +1,1 @@
+"""The game tree and the algorithms that walk it, one file per algorithm."""

@@ -1,0 +1,22 @@
+"""What a search of the game tree found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best move and its line. All values are points, komi counted, as the player to move sees them."""
+
+    move: int
+    value: float | None
+    """Of the best move; None when there was no time to look at even one."""
+    values: Mapping[int, float] = field(default_factory=dict)
+    """Of every move at the root whose exact value is known (alpha-beta refutes most moves without it)."""
+    pv: tuple[int, ...] = ()
+    """The best line for both, beginning with `move`."""
+    depth: int = 0
+    """Plies searched in full."""
+    nodes: int = 0
+    solved: bool = False
+    """Whether every line ran to the end of the game: the value is then no estimate."""

@@ -1,0 +1,229 @@
+"""UCT for Go: Monte-Carlo tree search with RAVE, priors from simple tactics, and playouts.
+
+One simulation walks the tree from the root (`_select`), expands one leaf once it has been seen often enough
+(`_expand`), plays the game to its end (light or guided playout) and writes the result back along the path
+(`_backup`). Value of a child, with n and w including the prior (Gelly and Silver, 2011):
+
+    (1 - beta) * w / n + beta * w_amaf / n_amaf + c * sqrt(ln N / n),   beta = n_amaf / (n_amaf + n + n * n_amaf / k)
+
+Repetition is judged exactly by the rule set along the path; two passes end the game, counted by area.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.go.board import (
+    BLACK,
+    EMPTY,
+    EMPTY_COUNT,
+    HASH,
+    NO_CELL,
+    PASSES,
+    SIZE,
+    TO_PLAY,
+    Board,
+    allocate,
+    cell_count,
+    copy_board,
+)
+from tengen.games.go.guided import CANDIDATES, run_guided_playout
+from tengen.games.go.legality import (
+    LEGAL,
+    hash_after,
+    local_verdict,
+    occurrences,
+    play_move,
+    position_key,
+)
+from tengen.games.go.playout import add_quick_owners, is_eye, run_playout
+from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
+from tengen.games.go.score import add_owners
+from tengen.search.uct_prior import move_prior
+from tengen.search.uct_tree import add_node
+
+MAX_DEPTH = 1024
+
+
+class UctParameters(NamedTuple):
+    """What shapes the search. The defaults are tuned on 9x9 against GNU Go: see docs/lab."""
+
+    guided: bool = True
+    exploration: float = 0.0  # c; RAVE and priors explore enough on their own
+    rave_equivalence: float = 3500.0  # k: the visits at which AMAF and real results weigh the same; 0: no RAVE
+    prior_weight: float = 1.0  # 0: no priors but the even one
+    expand_after: float = 2.0  # visits before a leaf gets children
+    margin_weight: float = 0.02  # share of the result that grows with the points, so that ends are not sloppy
+
+
+class UctScratch(NamedTuple):
+    """Memory that one search works in."""
+
+    board: Board
+    first_player: NDArray[np.uint8]  # [P] who played first on each cell in this simulation
+    found: NDArray[np.int64]  # [CANDIDATES]
+    path: NDArray[np.int32]  # [MAX_DEPTH] nodes from the root to the leaf
+    keys: NDArray[np.int64]  # [history + MAX_DEPTH] position keys up to the leaf
+    ownership: NDArray[np.int64]  # [P] over all simulations, +1 where Black ended up owner, -1 where White did
+
+
+def new_scratch(size: int, history: NDArray[np.int64]) -> UctScratch:
+    """Scratch memory for a search from a position with this history."""
+    keys = np.empty(len(history) + MAX_DEPTH, np.int64)
+    keys[: len(history)] = history
+    return UctScratch(
+        allocate(size),
+        np.empty(cell_count(size), np.uint8),
+        np.empty(CANDIDATES, np.int64),
+        np.empty(MAX_DEPTH, np.int32),
+        keys,
+        np.zeros(cell_count(size), np.int64),
+    )
+
+
+class UctRoot(NamedTuple):
+    """The position that is searched."""
+
+    board: Board
+    last: int  # cell of the last move, NO_CELL for a pass or none
+    before: int  # cell of the move before that
+    history_length: int
+    flags: int
+    komi: float  # White's compensation, handicap bonus included
+
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@njit(cache=True, nogil=True)
+def simulate(tree, root, scratch, parameters, count, rng):  # type: ignore[no-untyped-def]
+    """Run `count` simulations; rng: uint64[1]."""
+    state = rng[0]
+    board = scratch.board
+    for _ in range(count):
+        copy_board(root.board, board)
+        scratch.first_player[:] = EMPTY
+        depth, last, before = _descend(tree, root, scratch, parameters)
+        if board.info[PASSES] < 2:
+            if parameters.guided:
+                state, _ = run_guided_playout(
+                    board, last, before, root.flags, scratch.found, scratch.first_player, state
+                )
+            else:
+                state, _ = run_playout(board, root.flags, scratch.first_player, state)
+            margin = add_quick_owners(board, scratch.ownership) - root.komi
+        else:
+            margin = add_owners(board, scratch.ownership) - root.komi
+        size = board.info[SIZE]
+        result = 0.5 if margin == 0 else 1.0 if margin > 0 else 0.0
+        share = 0.5 + 0.5 * min(1.0, max(-1.0, margin / (size * size)))
+        black_wins = (1.0 - parameters.margin_weight) * result + parameters.margin_weight * share
+        _backup(tree, root, scratch, depth, black_wins)
+    rng[0] = state
+
+
+@njit(cache=True, nogil=True)
+def _descend(tree, root, scratch, parameters):  # type: ignore[no-untyped-def]
+    """Walk from the root to a leaf, playing its moves on the scratch board; expand the leaf if it is ripe.
+
+    Returns (depth of the leaf, the last move, the move before).
+    """
+    board = scratch.board
+    last, before = root.last, root.before
+    node = 0
+    depth = 0
+    scratch.path[0] = 0
+    while depth + 1 < MAX_DEPTH and board.info[PASSES] < 2:
+        if tree.child_count[node] == 0:
+            ripe = tree.visits[node] >= parameters.expand_after or node == 0
+            if not ripe or not _expand(tree, node, root, scratch, depth, last, before, parameters):
+                break
+        node = _select(tree, node, parameters)
+        p = np.int64(tree.move[node])
+        play_move(board, p, board.info[TO_PLAY])
+        depth += 1
+        scratch.path[depth] = node
+        scratch.keys[root.history_length + depth - 1] = position_key(board.info[HASH], board.info[TO_PLAY], root.flags)
+        last, before = p, last
+    return depth, last, before
+
+
+@njit(cache=True, nogil=True)
+def _select(tree, node, parameters):  # type: ignore[no-untyped-def]
+    """The child with the highest value."""
+    first = tree.first_child[node]
+    explore = parameters.exploration * math.sqrt(math.log(tree.visits[node] + 1.0))
+    per_rave = np.float32(0.0)
+    if parameters.rave_equivalence > 0:
+        per_rave = np.float32(1.0 / parameters.rave_equivalence)
+    best = first
+    best_value = np.float32(-1e9)
+    for child in range(first, first + tree.child_count[node]):
+        n = tree.visits[child] + tree.prior_visits[child]
+        value = (tree.wins[child] + tree.prior_wins[child]) / n
+        n_amaf = tree.amaf_visits[child]
+        if n_amaf > 0 and per_rave > 0:
+            beta = n_amaf / (n_amaf + n + n * n_amaf * per_rave)
+            value += beta * (tree.amaf_wins[child] / n_amaf - value)
+        if explore > 0:
+            value += np.float32(explore / math.sqrt(n))
+        if value > best_value:
+            best_value = value
+            best = child
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _expand(tree, node, root, scratch, depth, last, before, parameters):  # type: ignore[no-untyped-def]
+    """Give a node its children: legal moves that fill no own eye; a pass after a pass or if nothing else.
+
+    Suicide is left out even where the rules allow it. Returns False when the tree is full.
+    """
+    board = scratch.board
+    first = tree.used[0]
+    if first + board.info[EMPTY_COUNT] + 1 > tree.move.shape[0]:
+        return False
+    color = board.info[TO_PLAY]
+    flags = root.flags & ~SUICIDE
+    superko = flags & (POSITIONAL | SITUATIONAL) != 0
+    past = scratch.keys[: root.history_length + depth]
+    used = first
+    for i in range(board.info[EMPTY_COUNT]):
+        p = np.int64(board.empties[i])
+        if is_eye(board, p, color, flags) or local_verdict(board, p, color, flags) != LEGAL:
+            continue
+        if superko and occurrences(position_key(hash_after(board, p, color), 3 - color, flags), past) > 0:
+            continue
+        visits, wins = move_prior(board, p, color, last, before, flags, scratch.found, parameters.prior_weight)
+        add_node(tree, used, p, visits, wins)
+        used += 1
+    if used == first or (board.info[PASSES] > 0 and flags & TERRITORY_KEPT == 0):
+        add_node(tree, used, NO_CELL, 10.0, 5.0)
+        used += 1
+    tree.first_child[node] = first
+    tree.child_count[node] = used - first
+    tree.used[0] = used
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _backup(tree, root, scratch, depth, black_wins):  # type: ignore[no-untyped-def]
+    """Write a result along the path; moves played later in the simulation count as AMAF for each node."""
+    first_player = scratch.first_player
+    root_color = root.board.info[TO_PLAY]
+    for d in range(depth, -1, -1):
+        node = scratch.path[d]
+        to_play = root_color if d % 2 == 0 else 3 - root_color
+        result = np.float32(black_wins if to_play == BLACK else 1.0 - black_wins)
+        first = tree.first_child[node]
+        for child in range(first, first + tree.child_count[node]):
+            if first_player[tree.move[child]] == to_play:
+                tree.amaf_visits[child] += np.float32(1.0)
+                tree.amaf_wins[child] += result
+        tree.visits[node] += np.float32(1.0)
+        tree.wins[node] += np.float32(1.0) - result
+        first_player[tree.move[node]] = 3 - to_play
+    first_player[NO_CELL] = EMPTY

@@ -1,0 +1,1 @@
+"""Ways to reach an agent: the terminal board and the GTP engine."""

@@ -1,0 +1,364 @@
+"""Tengen as a GTP engine: the Go Text Protocol, version 2, over two byte streams.
+
+The controller (Sabaki, GoGui, a match program) sends one command per line and reads one answer for each.
+Nothing that it sends ends the conversation but `quit` and the end of the stream: a command that fails is
+answered with `?` and a reason, even when the fault is ours. Error messages are the protocol's own where it
+names one. Beyond the standard there are KataGo's rules commands and the KGS commands that programs like.
+
+As the protocol allows, stones may be played out of turn, and play may go on after two passes (to take dead
+stones off the board, say): see `resumed`.
+"""
+
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import BinaryIO, Final, Literal, TextIO
+
+import numpy as np
+
+from tengen import __version__
+from tengen.agents.agent import Agent, AgentError
+from tengen.agents.kata_rules import rules_as_json, rules_from_text
+from tengen.games.go import (
+    BLACK,
+    EMPTY,
+    PASS,
+    RESIGN,
+    WHITE,
+    GameState,
+    IllegalMove,
+    RuleSet,
+    format_margin,
+    get_rules,
+    to_gtp,
+)
+from tengen.games.go.coordinates import check_size, fixed_handicap
+from tengen.search.status import dead_stones
+from tengen.serve.clock import Clock, TimeSettings
+from tengen.serve.gtp_game import handicap_places, read_game, resumed, strings_of, under_rules
+from tengen.serve.gtp_protocol import (
+    Command,
+    GtpError,
+    answer,
+    argument,
+    as_color,
+    as_integer,
+    as_number,
+    as_vertex,
+    read_commands,
+)
+
+Arguments = tuple[str, ...]
+
+
+class GtpServer:
+    """A GTP engine whose moves an agent chooses. `run` answers until the controller leaves, then closes it.
+
+    `size`, `rules` and `komi` hold until the controller sets others; None is the rule set's own.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        commands: BinaryIO,
+        answers: BinaryIO,
+        *,
+        size: int | None = None,
+        rules: str | RuleSet = "chinese",
+        komi: float | None = None,
+        log: TextIO | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._agent = agent
+        self._input, self._output = commands, answers
+        self._log, self._now = log or sys.stderr, now
+        rule_set = get_rules(rules)
+        self._first_size = check_size(rule_set.size if size is None else size)
+        self._first_komi = rule_set.check_komi(rule_set.komi if komi is None else komi)
+        self._first_rules = rule_set
+        # Every position since the board was cleared. It is not the chain of `previous`: play resumed after
+        # two passes leaves one of them out there, and `undo` must take back each command by itself.
+        self._positions: list[GameState] = []
+        self._settings = TimeSettings()
+        self._reset_clocks()
+
+    @property
+    def _game(self) -> list[GameState]:
+        # Made when it is first wanted: a controller gets its first answers without waiting for kernels.
+        if not self._positions:
+            self._positions = [GameState.new(self._first_size, self._first_rules, self._first_komi)]
+        return self._positions
+
+    @property
+    def state(self) -> GameState:
+        """The position on the board."""
+        return self._game[-1]
+
+    def run(self) -> None:
+        """Answer every command until `quit`, the end of the input, or nobody reads the answers."""
+        try:
+            for command in read_commands(self._input):
+                self._output.write(self.respond(command))
+                self._output.flush()
+                if command.name == "quit":
+                    return
+        except BrokenPipeError:
+            return
+        finally:
+            self._agent.close()
+
+    def respond(self, command: Command) -> bytes:
+        """The answer to one command. It never raises."""
+        execute = COMMANDS.get(command.name)
+        if execute is None:
+            return answer(command.number, "unknown command", failed=True)
+        try:
+            return answer(command.number, execute(self, command.arguments))
+        except GtpError as error:
+            return answer(command.number, str(error), failed=True)
+        except AgentError as error:
+            return answer(command.number, " ".join(str(error).split()), failed=True)
+        except Exception as error:
+            traceback.print_exc(file=self._log)
+            text = " ".join(f"internal error: {type(error).__name__}: {error}".split())
+            return answer(command.number, text[:500], failed=True)
+
+    # ----------------------------------------------------------------------------------- administration
+
+    def protocol_version(self, _: Arguments) -> str:
+        return "2"
+
+    def engine_name(self, _: Arguments) -> str:
+        return "Tengen"
+
+    def version(self, _: Arguments) -> str:
+        return f"{__version__} ({self._agent.name})"
+
+    def known_command(self, arguments: Arguments) -> str:
+        return "true" if arguments and arguments[0] in COMMANDS else "false"
+
+    def list_commands(self, _: Arguments) -> str:
+        return "\n".join(sorted(COMMANDS))
+
+    def quit(self, _: Arguments) -> str:
+        return ""
+
+    # -------------------------------------------------------------------------------------------- set-up
+
+    def boardsize(self, arguments: Arguments) -> str:
+        size = as_integer(argument(arguments, 0))
+        try:
+            self._begin(GameState.new(size, self.state.rules, self.state.komi))
+        except ValueError:
+            raise GtpError("unacceptable size") from None
+        return ""
+
+    def clear_board(self, _: Arguments) -> str:
+        self._begin(GameState.new(self.state.size, self.state.rules, self.state.komi))
+        return ""
+
+    def komi(self, arguments: Arguments) -> str:
+        try:
+            self._game[-1] = self.state.with_komi(as_number(argument(arguments, 0)))
+        except ValueError as error:
+            raise GtpError(str(error)) from None
+        return ""
+
+    def fixed_handicap(self, arguments: Arguments) -> str:
+        stones = as_integer(argument(arguments, 0))
+        try:
+            points = fixed_handicap(self.state.size, stones)
+        except ValueError:
+            raise GtpError("invalid number of stones") from None
+        return self._set_handicap(points)
+
+    def place_free_handicap(self, arguments: Arguments) -> str:
+        stones = as_integer(argument(arguments, 0))
+        if not 2 <= stones < self.state.size**2:
+            raise GtpError("invalid number of stones")
+        return self._set_handicap(handicap_places(self.state.size, stones))
+
+    def set_free_handicap(self, arguments: Arguments) -> str:
+        points = [as_vertex(word, self.state.size) for word in arguments]
+        if len(points) < 2 or PASS in points:
+            raise GtpError("bad vertex list")
+        self._set_handicap(points)
+        return ""
+
+    def get_rules(self, _: Arguments) -> str:
+        return rules_as_json(self.state.rules)
+
+    def set_rules(self, arguments: Arguments) -> str:
+        argument(arguments, 0)
+        try:
+            self._positions = under_rules(self._game, rules_from_text(" ".join(arguments)))
+        except ValueError as error:
+            raise GtpError(str(error)) from None
+        return ""
+
+    def loadsgf(self, arguments: Arguments) -> str:
+        argument(arguments, 0)
+        # A path may have blanks in it; the last word is the move number if it is a number and not the path.
+        numbered = len(arguments) > 1 and arguments[-1].isascii() and arguments[-1].isdigit()
+        before = as_integer(arguments[-1]) if numbered else None
+        positions = read_game(" ".join(arguments[:-1] if numbered else arguments), self.state.rules)
+        self._begin(positions[0])
+        self._positions = positions[: max(1, before)] if before is not None else positions
+        return ""
+
+    # ------------------------------------------------------------------------------------------- playing
+
+    def play(self, arguments: Arguments) -> str:
+        color = as_color(argument(arguments, 0))
+        move = as_vertex(argument(arguments, 1), self.state.size)
+        try:
+            self._game.append(resumed(self.state).play(move, color))
+        except IllegalMove:
+            raise GtpError("illegal move") from None
+        return ""
+
+    def genmove(self, arguments: Arguments) -> str:
+        color = as_color(argument(arguments, 0))
+        state = resumed(self.state).with_to_play(color)
+        began, clock = self._now(), self._clocks[color]
+        move = self._choose(state, clock.budget(int(np.sum(state.stones == EMPTY))))
+        clock.spend(self._now() - began)
+        if move != RESIGN:
+            self._game.append(state.play(move))
+        return to_gtp(move, state.size)
+
+    def reg_genmove(self, arguments: Arguments) -> str:
+        color = as_color(argument(arguments, 0))
+        state = resumed(self.state).with_to_play(color)
+        return to_gtp(self._choose(state, None), state.size)
+
+    def undo(self, _: Arguments) -> str:
+        if len(self._game) < 2:
+            raise GtpError("cannot undo")
+        komi = self._game.pop().komi
+        if komi != self.state.komi:
+            self._game[-1] = self.state.with_komi(komi)
+        return ""
+
+    # ---------------------------------------------------------------------------------------------- time
+
+    def time_settings(self, arguments: Arguments) -> str:
+        main, overtime = (as_number(argument(arguments, i)) for i in (0, 1))
+        self._set_time("canadian", main, overtime, as_integer(argument(arguments, 2)))
+        return ""
+
+    def kgs_time_settings(self, arguments: Arguments) -> str:
+        system = argument(arguments, 0).lower()
+        if system == "none":
+            self._set_time("none")
+        elif system == "absolute":
+            self._set_time("canadian", as_number(argument(arguments, 1)))
+        elif system in ("canadian", "byoyomi"):
+            main, overtime = (as_number(argument(arguments, i)) for i in (1, 2))
+            self._set_time(system, main, overtime, as_integer(argument(arguments, 3)))
+        else:
+            raise GtpError("syntax error")
+        return ""
+
+    def time_left(self, arguments: Arguments) -> str:
+        color = as_color(argument(arguments, 0))
+        seconds, stones = as_number(argument(arguments, 1)), as_integer(argument(arguments, 2))
+        if stones < 0:
+            raise GtpError("syntax error")
+        self._clocks[color].report(seconds, stones)
+        return ""
+
+    # ------------------------------------------------------------------------------------------- looking
+
+    def final_score(self, _: Arguments) -> str:
+        return format_margin(self.state.score(dead_stones(self.state)))
+
+    def final_status_list(self, arguments: Arguments) -> str:
+        """One string per line. Seki is not recognised: its stones are alive."""
+        status = argument(arguments, 0)
+        if status not in ("alive", "dead", "seki"):
+            raise GtpError("syntax error")
+        state = self.state
+        dead = dead_stones(state)
+        strings = [] if status == "seki" else [s for s in strings_of(state) if (s[0] in dead) == (status == "dead")]
+        return "\n".join(" ".join(to_gtp(point, state.size) for point in string) for string in strings)
+
+    def showboard(self, _: Arguments) -> str:
+        return f"\n{self.state}"
+
+    # ------------------------------------------------------------------------------------------- private
+
+    def _begin(self, state: GameState) -> None:
+        self._positions = [state]
+        self._reset_clocks()
+
+    def _set_handicap(self, points: list[int]) -> str:
+        state = self.state
+        if state.stones.any():
+            raise GtpError("board not empty")
+        try:
+            self._begin(
+                GameState.setup(state.size, state.rules, state.komi, points, (), WHITE, len(points)),
+            )
+        except ValueError:
+            raise GtpError("bad vertex list") from None
+        return " ".join(to_gtp(point, state.size) for point in points)
+
+    def _choose(self, state: GameState, seconds: float | None) -> int:
+        """The agent's move, after making sure that it is legal."""
+        decision = self._agent.choose(state, seconds)
+        color, move = "B" if state.to_play == BLACK else "W", decision.move
+        reason = state.why_illegal(move)
+        if reason is not None:
+            word = to_gtp(move, state.size) if RESIGN <= move < state.size**2 else str(move)
+            raise AgentError(f"{self._agent.name} chose {word}, which is not legal: {reason}")
+        value = "" if decision.value is None else f", wins {decision.value:.1%}"
+        note = f", {decision.note}" if decision.note else ""
+        print(f"{color} {to_gtp(move, state.size)}{value}{note}", file=self._log, flush=True)
+        return move
+
+    def _set_time(self, system: str, main: float = 0.0, overtime: float = 0.0, stones: int = 0) -> None:
+        if min(main, overtime, stones) < 0:
+            raise GtpError("syntax error")
+        # GTP: a period for no stones is no clock. No time at all is what some programs say for the same.
+        endless = stones == 0 if overtime > 0 else main == 0
+        kind: Literal["none", "canadian", "byoyomi"] = (
+            "none" if endless else "byoyomi" if system == "byoyomi" else "canadian"
+        )
+        self._settings = TimeSettings(kind, main, overtime, stones)
+        self._reset_clocks()
+
+    def _reset_clocks(self) -> None:
+        self._clocks = {BLACK: Clock(self._settings), WHITE: Clock(self._settings)}
+
+
+COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
+    "protocol_version": GtpServer.protocol_version,
+    "name": GtpServer.engine_name,
+    "version": GtpServer.version,
+    "known_command": GtpServer.known_command,
+    "list_commands": GtpServer.list_commands,
+    "quit": GtpServer.quit,
+    "boardsize": GtpServer.boardsize,
+    "clear_board": GtpServer.clear_board,
+    "komi": GtpServer.komi,
+    "fixed_handicap": GtpServer.fixed_handicap,
+    "place_free_handicap": GtpServer.place_free_handicap,
+    "set_free_handicap": GtpServer.set_free_handicap,
+    "kata-get-rules": GtpServer.get_rules,
+    "kata-set-rules": GtpServer.set_rules,
+    "kgs-rules": GtpServer.set_rules,
+    "loadsgf": GtpServer.loadsgf,
+    "play": GtpServer.play,
+    "genmove": GtpServer.genmove,
+    "kgs-genmove_cleanup": GtpServer.genmove,
+    "reg_genmove": GtpServer.reg_genmove,
+    "undo": GtpServer.undo,
+    "time_settings": GtpServer.time_settings,
+    "kgs-time_settings": GtpServer.kgs_time_settings,
+    "time_left": GtpServer.time_left,
+    "final_score": GtpServer.final_score,
+    "final_status_list": GtpServer.final_status_list,
+    "showboard": GtpServer.showboard,
+}

@@ -1,0 +1,108 @@
+"""The letters of GTP version 2: lines into commands, answers into bytes, words into values.
+
+Nothing here knows Go beyond colours and vertices. Whatever arrives, be it binary junk, numbers of a hundred
+thousand digits or a line without end, becomes a command or a GtpError with one of the protocol's messages.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+from tengen.games.go import BLACK, RESIGN, WHITE, from_gtp
+
+LONGEST_LINE: Final = 1 << 20
+_DROPPED: Final = bytes(c for c in range(32) if c not in b"\t\n") + b"\x7f"
+_COMMAND = re.compile(r" *(?:([0-9]+)(?: +|$))?([^ ]*)(.*)")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_COLORS: Final = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+
+
+class GtpError(Exception):
+    """A command that fails; the message is what the controller reads after the `?`."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of the controller's. `number` is its id, digit for digit, or empty."""
+
+    number: str
+    name: str
+    arguments: tuple[str, ...]
+
+
+def read_commands(stream: BinaryIO) -> Iterator[Command]:
+    """Every command until the stream ends; empty lines and comments are none. Memory stays bounded."""
+    while line := stream.readline(LONGEST_LINE):
+        command = parse_line(line)
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            _skip_line(stream)
+            if command is not None and b"#" not in line:  # cut in the middle: nothing to be obeyed
+                command = Command(command.number, "", ())
+        if command is not None:
+            yield command
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while rest := stream.readline(LONGEST_LINE):
+        if rest.endswith(b"\n"):
+            return
+
+
+def parse_line(line: bytes) -> Command | None:
+    """The command of a line: control characters dropped, tabs are blanks, `#` begins a comment."""
+    line = line.translate(None, _DROPPED + b"\n").replace(b"\t", b" ").partition(b"#")[0]
+    match = _COMMAND.fullmatch(line.decode("utf-8", "surrogateescape"))
+    if match is None or not line.strip():
+        return None
+    return Command(match[1] or "", match[2], tuple(word for word in match[3].split(" ") if word))
+
+
+def answer(number: str, text: str, failed: bool = False) -> bytes:
+    """The answer as GTP wants it: no empty line inside, exactly one behind."""
+    lines = [line.rstrip() for line in text.replace("\r", "\n").split("\n")]
+    head, *rest = lines if lines else [""]
+    body = "\n".join([f"{'?' if failed else '='}{number} {head}".rstrip(), *filter(None, rest)])
+    return body.encode("utf-8", "backslashreplace") + b"\n\n"
+
+
+def argument(arguments: tuple[str, ...], index: int) -> str:
+    """The argument at this place; a syntax error if it is missing."""
+    if index >= len(arguments):
+        raise GtpError("syntax error")
+    return arguments[index]
+
+
+def as_integer(word: str) -> int:
+    """A whole number of at most 18 digits."""
+    if _INTEGER.fullmatch(word) is None:
+        raise GtpError("syntax error")
+    return int(word)
+
+
+def as_number(word: str) -> float:
+    """A finite number, with or without a fraction."""
+    if len(word) > 400 or _NUMBER.fullmatch(word) is None or not math.isfinite(float(word)):
+        raise GtpError("syntax error")
+    return float(word)
+
+
+def as_color(word: str) -> int:
+    """BLACK or WHITE."""
+    color = _COLORS.get(word.lower())
+    if color is None:
+        raise GtpError("invalid color or coordinate")
+    return color
+
+
+def as_vertex(word: str, size: int) -> int:
+    """A point of the board or PASS."""
+    try:
+        move = from_gtp(word, size)
+    except ValueError:
+        raise GtpError("invalid color or coordinate") from None
+    if move == RESIGN:
+        raise GtpError("invalid color or coordinate")
+    return move

@@ -1,0 +1,149 @@
+"""The minimax and alpha-beta agents: what they play, and what they must never do."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tengen.agents.agent import Agent
+from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
+from tengen.agents.minimax import Minimax, MinimaxAgent
+from tengen.agents.random import Random, RandomAgent
+from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
+from tengen.games.go.coordinates import to_cell
+from tengen.games.go.playout import is_eye
+
+AGENTS: dict[str, Callable[[int], Agent]] = {
+    "minimax": lambda seed: MinimaxAgent(Minimax(depth=2, seed=seed)),
+    "alphabeta": lambda seed: AlphaBetaAgent(AlphaBeta(depth=2, seed=seed)),
+    "alphabeta, influence": lambda seed: AlphaBetaAgent(AlphaBeta(depth=2, evaluation="influence", seed=seed)),
+}
+each_agent = pytest.mark.parametrize("make", AGENTS.values(), ids=AGENTS.keys())
+
+
+def play_out(state: GameState, black: Agent, white: Agent, limit: int = 300) -> GameState:
+    """Play until the game is over."""
+    while not state.is_over and state.move_number < limit:
+        agent = black if state.to_play == BLACK else white
+        state = state.play(agent.choose(state).move)
+    return state
+
+
+def stones(text: str, size: int) -> list[int]:
+    return [from_gtp(name, size) for name in text.split()]
+
+
+@each_agent
+@pytest.mark.parametrize("rules", ["chinese", "japanese", "simple-go"])
+def test_it_beats_the_random_player(make: Callable[[int], Agent], rules: str) -> None:
+    state = GameState.new(5, rules, komi=3.5)
+    wins = 0
+    for seed in range(4):
+        color = BLACK if seed % 2 else WHITE
+        players = {color: make(seed), BLACK + WHITE - color: RandomAgent(Random(seed))}
+        end = play_out(state, players[BLACK], players[WHITE])
+        assert end.is_over
+        wins += end.winner() == color
+    assert wins >= 3
+
+
+@each_agent
+def test_a_seed_gives_the_same_game_again(make: Callable[[int], Agent]) -> None:
+    start = GameState.new(4, "chinese")
+    games = [play_out(start, make(seed), make(seed + 1)).moves for seed in (5, 5)]
+    assert games[0] == games[1]
+
+
+@each_agent
+def test_it_never_fills_an_eye_for_nothing(make: Callable[[int], Agent]) -> None:
+    state, agents = GameState.new(5, "tromp-taylor"), itertools.cycle([make(1), make(2)])
+    while not state.is_over and state.move_number < 100:
+        move = next(agents).choose(state).move
+        if move != PASS and is_eye(state.board, to_cell(move, 5), state.to_play, state.rules.flags):
+            before = state.captures
+            assert state.play(move).captures != before, f"filled {move}\n{state}"
+        state = state.play(move)
+
+
+@each_agent
+def test_it_passes_at_once_when_that_wins(make: Callable[[int], Agent]) -> None:
+    black, white = stones("C1 C2 C3 C4 C5 B3 A2 A4", 5), stones("D1 D2 D3 D4 D5 E3", 5)
+    state = GameState.setup(5, "chinese", 0.5, black, white, WHITE).play(PASS)
+    decision = make(1).choose(state)
+    assert decision.move == PASS
+
+
+@each_agent
+def test_it_does_not_pass_while_dead_stones_still_count_as_its_own(make: Callable[[int], Agent]) -> None:
+    """Black leads only while the lost stones E4 and D2 hold up White's territory: it must play on."""
+    black = stones("B1 B2 B3 B4 B5 A2 A4 E4 D2", 5)
+    white = stones("C1 C2 C3 C4 C5 D3 E3", 5)
+    state = GameState.setup(5, "chinese", 0.5, black, white, WHITE).play(PASS)
+    assert state.score() < 0 < state.score(dead=())
+    assert make(1).choose(state).move != PASS
+
+
+@each_agent
+def test_it_takes_the_stones_that_decide_the_game(make: Callable[[int], Agent]) -> None:
+    state = GameState.setup(3, "tromp-taylor", 0.5, stones("A2 B2 C2", 3), stones("A1 B1", 3), BLACK)
+    decision = make(3).choose(state)
+    assert decision.move in state.legal_moves()
+    assert decision.value is not None and decision.value > 0.9
+    assert decision.pv[0] == decision.move
+    assert decision.values[decision.move] == decision.value
+    assert "nodes/s" in decision.note
+
+
+@each_agent
+def test_forced_passes_of_simple_go_are_played(make: Callable[[int], Agent]) -> None:
+    full = stones("A1 B1 A2 C1 C2 B3 C3 A3", 3)
+    state = GameState.setup(3, "simple-go", 0.5, full, (), BLACK)
+    assert state.legal_moves() == [PASS]
+    assert make(1).choose(state).move == PASS
+
+
+class Ticks:
+    """A clock that moves on by a hundredth at each look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks / 100
+
+
+def test_alphabeta_thinks_no_longer_than_the_shorter_limit() -> None:
+    for own, given, expected in ((5.0, None, 500), (5.0, 2.0, 200), (2.0, 5.0, 200), (None, 1.0, 100)):
+        clock = Ticks()
+        AlphaBetaAgent(AlphaBeta(seconds=own, seed=1), clock).choose(GameState.new(9), given)
+        assert abs(clock.looks - expected) <= 5
+
+
+def test_minimax_answers_within_its_clock() -> None:
+    clock = Ticks()
+    decision = MinimaxAgent(Minimax(depth=3, seed=1), clock).choose(GameState.new(9), 2.0)
+    assert clock.looks < 210
+    assert decision.move >= 0
+    assert "depth 1" in decision.note
+
+
+def test_without_limits_alphabeta_looks_three_plies_ahead() -> None:
+    decision = AlphaBetaAgent(AlphaBeta(seed=1)).choose(GameState.new(4, "chinese"))
+    assert decision.note.startswith("depth 3")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AlphaBeta(depth=0), "0 plies"),
+        (lambda: AlphaBeta(seconds=-1), "-1 seconds"),
+        (lambda: AlphaBeta(seconds=float("nan")), "nan seconds"),
+        (lambda: AlphaBeta(evaluation="x"), "choose from"),
+        (lambda: Minimax(depth=0), "0 plies"),
+        (lambda: Minimax(evaluation="x"), "choose from"),
+    ],
+)
+def test_bad_settings_are_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

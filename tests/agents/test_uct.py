@@ -1,0 +1,128 @@
+"""The Monte-Carlo player: limits, tree reuse, passing and resigning."""
+
+import numpy as np
+import pytest
+
+from tengen.agents.registry import load_agent
+from tengen.agents.uct import Uct, UctAgent
+from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState
+
+# Black owns the left, White the right, nothing is open; one white stone is dead in Black's corner.
+SETTLED = """
+    . X X O . .
+    O . X O O .
+    . X X O . O
+    X X X O O O
+    . X . X O .
+    X . X X O O
+"""
+
+
+def state_of(diagram: str, to_play: int, rules: str = "chinese", komi: float = 0.5) -> GameState:
+    glyphs = diagram.split()
+    size = int(len(glyphs) ** 0.5)
+    black = [i for i, glyph in enumerate(glyphs) if glyph == "X"]
+    white = [i for i, glyph in enumerate(glyphs) if glyph == "O"]
+    return GameState.setup(size, rules, komi, black, white, to_play)
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_plays_whole_legal_games_under_every_rule_set(rules: str) -> None:
+    state = GameState.new(5, rules, komi=3.5)
+    players = {
+        BLACK: UctAgent(Uct(playouts=40, seed=1, resign=0)),
+        WHITE: UctAgent(Uct(playouts=40, seed=2, resign=0)),
+    }
+    while not state.is_over and state.move_number < 150:
+        state = state.play(players[state.to_play].choose(state).move)
+    assert state.is_over
+    assert state.result() != "?"
+
+
+def test_beats_the_random_player() -> None:
+    uct, random = UctAgent(Uct(playouts=200, seed=1)), load_agent("random", seed=1)
+    for color in (BLACK, WHITE):
+        state = GameState.new(7, "tromp-taylor")
+        while not state.is_over:
+            player = uct if state.to_play == color else random
+            state = state.play(player.choose(state).move)
+        assert state.winner() == color
+
+
+def test_playouts_limit_the_search_and_a_seed_repeats_it() -> None:
+    state = GameState.new(7)
+    one = UctAgent(Uct(playouts=700, seed=3)).choose(state)
+    two = UctAgent(Uct(playouts=700, seed=3)).choose(state)
+    assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
+    assert sum(one.visits.values()) <= 700
+    assert one.pv[0] == one.move
+    assert one.value == one.values[one.move]
+
+
+def test_time_limits_the_search() -> None:
+    """The clock is ours: it jumps half a second at each look."""
+    now = iter(np.arange(0, 1000, 0.5))
+    agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
+    agent.choose(GameState.new(5))
+    assert 2.0 <= next(now) <= 3.5
+
+    agent.choose(GameState.new(5), seconds=1.0)
+    assert next(now) <= 6.0
+
+
+def test_the_tree_is_kept_from_move_to_move_and_dropped_for_another_game() -> None:
+    agent = UctAgent(Uct(playouts=2000, seed=1))
+    state = GameState.new(5)
+    first = agent.choose(state)
+    state = state.play(first.pv[0]).play(first.pv[1])
+    second = agent.choose(state)
+    assert sum(second.visits.values()) > 2000, "the subtree's visits were not reused"
+    elsewhere = GameState.new(5).play(0).play(1)
+    third = agent.choose(elsewhere)
+    assert sum(third.visits.values()) <= 2000
+    assert 0 not in third.visits and 1 not in third.visits
+
+
+def test_undo_and_the_same_position_again() -> None:
+    agent = UctAgent(Uct(playouts=300, seed=1))
+    state = GameState.new(5)
+    agent.choose(state)
+    after = state.play(12)
+    agent.choose(after)
+    assert agent.choose(state).move != RESIGN
+    assert agent.choose(state).move in state.legal_moves()
+
+
+def test_passes_when_the_opponent_passed_and_the_count_is_won() -> None:
+    state = state_of(SETTLED, WHITE).play(PASS)
+    assert UctAgent(Uct(playouts=500, seed=1)).choose(state).move == PASS
+
+
+def test_does_not_pass_after_a_pass_when_that_loses() -> None:
+    state = state_of(SETTLED, WHITE, komi=20.5).play(PASS)
+    assert UctAgent(Uct(playouts=500, seed=1, resign=0)).choose(state).move != PASS
+
+
+def test_resigns_only_when_lost_and_only_if_it_may() -> None:
+    board = state_of(SETTLED, WHITE, komi=-30.0)
+    for _ in range(4):  # resigning is for games that have begun
+        board = board.play(PASS).with_to_play(WHITE).play(board.legal_moves()[0]).with_to_play(WHITE)
+    lost = UctAgent(Uct(playouts=300, seed=1)).choose(board)
+    assert lost.value is not None and lost.value < 0.1
+    assert lost.move == RESIGN
+    assert UctAgent(Uct(playouts=300, seed=1, resign=0)).choose(board).move != RESIGN
+
+
+def test_opens_on_a_sensible_point_of_9x9() -> None:
+    state = GameState.new(9, komi=7.0)
+    move = UctAgent(Uct(playouts=5000, seed=1)).choose(state).move
+    row, col = divmod(move, 9)
+    assert 2 <= row <= 6 and 2 <= col <= 6
+
+
+@pytest.mark.parametrize(
+    "spec", ["uct:playouts=0", "uct:seconds=-1", "uct:resign=0.7", "uct:nodes=3", "uct:seconds=nan"]
+)
+def test_settings_that_cannot_be_are_refused(spec: str) -> None:
+    with pytest.raises(ValueError, match=spec.split(":")[1].split("=")[0]):
+        load_agent(spec)

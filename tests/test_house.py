@@ -1,0 +1,69 @@
+"""The house keeps its promises: documents agree with the package, and its rules of safety hold."""
+
+import ast
+import importlib.metadata
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import tengen
+from tengen.cli.main import EXAMPLES, app
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    newest = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert tengen.__version__ == importlib.metadata.version("tengen") == newest[1]
+
+
+def test_documents_and_help_name_only_commands_that_exist() -> None:
+    shown = "\n".join([*(line for line, _ in EXAMPLES), *(code for path in DOCUMENTS for code in shell(path))])
+    commands = set(re.findall(r"^(?:\$ )?tengen ([a-z]+)", shown, re.MULTILINE))
+    assert commands <= set(getattr(get_command(app), "commands", {}))
+
+
+def test_documents_name_only_make_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+    assert set(re.findall(r"^(?:\$ )?make ([a-z-]+)", text, re.MULTILINE)) <= targets
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_nothing_loads_what_could_execute_code() -> None:
+    """No pickle, in any of its guises: model files and game tables are plain data."""
+    forbidden = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+    found = [f"{path.relative_to(ROOT)}: {name}" for path in SOURCES for name in imports(path) & forbidden]
+    assert found == []
+
+
+def test_names_say_what_is_inside() -> None:
+    vague = {"utils", "util", "helpers", "common", "misc", "manager"}
+    assert [path for path in SOURCES if vague & set(path.relative_to(ROOT).with_suffix("").parts)] == []
+
+
+def shell(document: Path) -> list[str]:
+    """The shell blocks of a Markdown document."""
+    return re.findall(r"```(?:sh|bash|console)\n(.*?)```", document.read_text(), re.DOTALL)
+
+
+def imports(path: Path) -> set[str]:
+    """The top-level packages that a source file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
