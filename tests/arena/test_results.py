@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.arena.results import GameResult, MatchFolder, MatchFolderError, write_atomically
+from tengen._files import write_atomically
+from tengen.arena.results import GameResult, MatchFolder, MatchFolderError
 
 SETTINGS = {"a": "random", "b": 'gtp:"my engine" --name \\ä\x7f\U0001f600\n', "size": 9, "komi": 7.5}
 

@@ -12,6 +12,7 @@ from tengen.agents.agent import Agent
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.minimax import Minimax, MinimaxAgent
+from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.random import Random, RandomAgent
 from tengen.agents.uct import Uct, UctAgent
 
@@ -25,6 +26,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "minimax": (Minimax, MinimaxAgent),
     "alphabeta": (AlphaBeta, AlphaBetaAgent),
     "uct": (Uct, UctAgent),
+    "policy": (Policy, PolicyAgent),
 }
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.games.go import BLACK, PASS, RESIGN, GameState
+from tengen.agents.passing import wins_by_passing
+from tengen.games.go import PASS, RESIGN, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
-from tengen.search.status import dead_stones, is_settled
+from tengen.search.status import is_settled
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
 from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
 
@@ -70,7 +71,7 @@ class UctAgent:
 
     def choose(self, state: GameState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
-        if state.last_move == PASS and state.is_legal(PASS) and self._wins_by_passing(state):
+        if state.last_move == PASS and wins_by_passing(state):
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         tree = self._tree_for(state)
         scratch = new_scratch(state.size, state.history)
@@ -142,14 +143,10 @@ class UctAgent:
         value, old_enough = decision.value or 0.0, state.move_number > state.size
         if old_enough and value < self._resign_below:
             return replace(decision, move=RESIGN)
-        if old_enough and value > 0.8 and decision.move != PASS and state.is_legal(PASS):
-            if is_settled(state, scratch.ownership, done) and self._wins_by_passing(state):
+        if old_enough and value > 0.8 and decision.move != PASS and is_settled(state, scratch.ownership, done):
+            if wins_by_passing(state):
                 return replace(decision, move=PASS, pv=(PASS,), note=decision.note + ", all settled")
         return decision
-
-    def _wins_by_passing(self, state: GameState) -> bool:
-        margin = state.score(dead_stones(state))
-        return margin > 0 if state.to_play == BLACK else margin < 0
 
 
 def _best_move(tree: UctTree, state: GameState, note: str) -> Decision:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from tengen import __version__
+from tengen._files import write_atomically
 from tengen.arena.game import Ending
 
 if sys.platform != "win32":
@@ -160,16 +161,6 @@ class MatchFolder:
             good += len(line)
         self._log.truncate(good)
         return results
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write aside, sync, rename: whoever looks sees the old file or the new one, whole."""
-    aside = path.with_name(path.name + ".part")
-    with open(aside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
 
 
 def _toml(settings: Mapping[str, Setting]) -> str:

@@ -34,6 +34,7 @@ from tengen.cli.bench import bench
 from tengen.cli.data import data
 from tengen.cli.gtp import EPILOG as GTP_EPILOG
 from tengen.cli.gtp import gtp
+from tengen.cli.learn import learn
 from tengen.cli.match import match
 from tengen.cli.play import PLAY_EPILOG, play
 
@@ -123,4 +124,5 @@ app.command(epilog=PLAY_EPILOG)(play)
 app.command(epilog=GTP_EPILOG)(gtp)
 app.command()(match)
 app.add_typer(data, name="data")
+app.add_typer(learn, name="learn")
 app.add_typer(bench, name="bench")

@@ -194,7 +194,7 @@ def _duration(player: "PlayerSummary") -> str:
 
 
 def _write_json(path: Path, plan: "Match", folder: Path, summary: "MatchSummary") -> None:
-    from tengen.arena.results import write_atomically
+    from tengen._files import write_atomically
 
     report = {
         "settings": plan.settings,

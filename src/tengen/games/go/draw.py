@@ -1,5 +1,7 @@
 """A Go board as text for terminals and as SVG for notebooks and pages."""
 
+from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING
 
 from tengen.games.go.board import BLACK, WHITE
@@ -42,8 +44,18 @@ def _status(state: "GameState") -> str:
     return f"{status}{last} {player} to play."
 
 
-def board_svg(state: "GameState", cell: int = 24) -> str:
-    """The board as a self-contained SVG picture."""
+def board_svg(
+    state: "GameState",
+    cell: int = 24,
+    *,
+    heat: Mapping[int, float] | None = None,
+    labels: Mapping[int, str] | None = None,
+    ring: int | None = None,
+) -> str:
+    """The board as a self-contained SVG picture.
+
+    On it, if wanted: a heat map, of shares 0 to 1 by point; a short text on points; a ring around one point.
+    """
     size, stones = state.size, state.stones
     width = cell * (size + 1)
     end = cell * size
@@ -66,6 +78,13 @@ def board_svg(state: "GameState", cell: int = 24) -> str:
     parts.append("</g>")
     for star in star_points(size):
         parts.append(f'<circle cx="{at(star % size)}" cy="{at(star // size)}" r="{cell * 0.1:.1f}" fill="#5a4520"/>')
+    for point, share in (heat or {}).items():
+        x, y, side = at(point % size) - cell * 0.46, at(point // size) - cell * 0.46, cell * 0.92
+        opacity = min(1.0, max(0.0, share)) ** 0.4
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{side:.1f}" height="{side:.1f}" rx="{cell * 0.2:.1f}" '
+            f'fill="#1257ff" fill-opacity="{opacity:.3f}"/>'
+        )
     for row in range(size):
         for col in range(size):
             if stones[row, col]:
@@ -78,6 +97,20 @@ def board_svg(state: "GameState", cell: int = 24) -> str:
         mark = "#f8f8f8" if state.color_at(state.last_move) == BLACK else "#111"
         parts.append(
             f'<circle cx="{at(col)}" cy="{at(row)}" r="{cell * 0.2:.1f}" fill="none" stroke="{mark}" stroke-width="2"/>'
+        )
+    if labels:
+        parts.append(
+            f'<g font-family="sans-serif" font-size="{cell * 0.55:.0f}" font-weight="bold" text-anchor="middle" '
+            f'fill="#fff" stroke="#08235e" stroke-width="{cell * 0.1:.1f}" paint-order="stroke">'
+        )
+        for point, text in labels.items():
+            x, y = at(point % size), at(point // size) + cell * 0.2
+            parts.append(f'<text x="{x}" y="{y:.1f}">{escape(text)}</text>')
+        parts.append("</g>")
+    if ring is not None and ring >= 0:
+        parts.append(
+            f'<circle cx="{at(ring % size)}" cy="{at(ring // size)}" r="{cell * 0.48:.1f}" fill="none" '
+            f'stroke="#d6204e" stroke-width="{cell * 0.12:.1f}"/>'
         )
     parts.append("</svg>")
     return "".join(parts)

@@ -29,7 +29,8 @@ from tengen.games.go.playout import is_eye, next_random, random_below
 CANDIDATES = 64  # room for the moves that one tactic may propose
 
 # Probabilities in 1/256: how often each tactic is looked at, and how often self-atari is refused.
-_P_TACTICS, _P_PATTERN, _P_REFUSE = 240, 240, 230
+# A lone stone in atari is often right: a throw-in, or the way into a big eye.
+_P_TACTICS, _P_PATTERN, _P_REFUSE, _P_REFUSE_LONE = 240, 240, 230, 100
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -174,15 +175,28 @@ def _anywhere(board, color, flags, state):  # type: ignore[no-untyped-def]
     u = np.uint64
     count = board.info[EMPTY_COUNT]
     i = random_below(state, count)
-    refuse = np.int64(state & u(255)) < _P_REFUSE
+    dice = np.int64(state & u(255))
     for _ in range(count):
         p = np.int64(board.empties[u(i)])
         i += 1
         if i == count:
             i = 0
-        if is_playable(board, p, color, flags) and not (refuse and is_self_atari(board, p, color)):
-            return p
+        if is_playable(board, p, color, flags):
+            if dice >= _P_REFUSE or not is_self_atari(board, p, color):
+                return p
+            if dice >= _P_REFUSE_LONE and not _touches(board, p, color):
+                return p
     return NO_CELL
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _touches(board, p, color):  # type: ignore[no-untyped-def]
+    """Whether a stone of `color` stands beside p."""
+    u = np.uint64
+    cells = board.color
+    stride = board.info[SIZE] + 1
+    beside = cells[u(p - 1)] == color or cells[u(p + 1)] == color
+    return beside or cells[u(p - stride)] == color or cells[u(p + stride)] == color
 
 
 @njit(cache=True, nogil=True)

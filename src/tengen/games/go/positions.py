@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tengen.games.go.board import (
     BLACK,
+    KO,
     NO_CELL,
     TO_PLAY,
     WHITE,
@@ -121,7 +122,10 @@ def replay_one(games, game, ply, board, past, age, placed_at):  # type: ignore[n
     for k in range(points):
         age[k] = min(np.int64(OLDEST), ply - placed_at[k]) if past[0, k] else OLDEST
     if start + ply < games.offsets[game + 1]:
-        board.info[TO_PLAY] = WHITE if games.moves[start + ply] & WHITE_BIT else BLACK
+        color = WHITE if games.moves[start + ply] & WHITE_BIT else BLACK
+        if color != board.info[TO_PLAY]:  # a ko binds the player whose turn it was, not one who moves out of turn
+            board.info[KO] = NO_CELL
+        board.info[TO_PLAY] = color
 
 
 @njit(cache=True, nogil=True)

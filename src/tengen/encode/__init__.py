@@ -1,0 +1,13 @@
+"""Positions as the feature planes that networks read. Games beneath, networks above.
+
+>>> from tengen.encode import get_encoder
+>>> from tengen.games.go import GameState
+>>> encoder = get_encoder("simple")
+>>> encoder.encode([GameState.new(size=9)]).shape
+(1, 11, 9, 9)
+"""
+
+from tengen.encode.augment import transform_batch
+from tengen.encode.encoder import Encoder, EncoderError, encoder_names, get_encoder
+
+__all__ = ["Encoder", "EncoderError", "encoder_names", "get_encoder", "transform_batch"]

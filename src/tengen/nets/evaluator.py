@@ -1,0 +1,58 @@
+"""What search and agents need of a network: planes in, move logits and value out. Behind it stands a backend.
+
+evaluator, card = load_evaluator("go19")
+logits, value = evaluator.evaluate(encoder.encode(states))
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.nets.bundled import find_model
+from tengen.nets.layers import Architecture
+from tengen.nets.model_file import ModelCard, load_model, read_model
+from tengen.nets.registry import describe_network
+
+BACKENDS = ("openvino", "torch")
+
+
+class Evaluator(Protocol):
+    """A network ready to judge positions."""
+
+    architecture: Architecture
+
+    def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Planes uint8[B, C, N, N] -> policy logits float32[B, N * N + 1] and values float32[B] in -1..1, or None."""
+        ...
+
+
+def load_evaluator(
+    model: str | Path, backend: str = "openvino", threads: int | None = 1
+) -> tuple[Evaluator, ModelCard]:
+    """The model of this name or path, ready to run, and its card.
+
+    `openvino` is the faster on a CPU, `torch` needs the `train` extra. With `threads` None the backend chooses.
+    """
+    path = find_model(model)
+    if backend == "openvino":
+        from tengen.nets.openvino_evaluator import OpenVinoEvaluator
+
+        weights, card = read_model(path)
+        architecture = describe_network(card.network, card.planes, card.size, **card.arguments)
+        return OpenVinoEvaluator(architecture, weights, threads), card
+    if backend == "torch":
+        from tengen.nets.torch_evaluator import TorchEvaluator
+
+        network, card = load_model(path)
+        return TorchEvaluator(network, threads), card
+    raise ValueError(f"no backend is called {backend[:40]!r}: choose from {', '.join(BACKENDS)}")
+
+
+def check_planes(planes: NDArray[np.uint8], architecture: Architecture) -> None:
+    """ValueError unless the planes are of the network's shape and type."""
+    expected = (architecture.planes, architecture.size, architecture.size)
+    if planes.dtype != np.uint8 or planes.ndim != 4 or planes.shape[1:] != expected:
+        wanted = ", ".join(map(str, expected))
+        raise ValueError(f"the network reads planes uint8[B, {wanted}], not {planes.dtype}{list(planes.shape)}")

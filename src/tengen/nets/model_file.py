@@ -1,0 +1,224 @@
+"""The model file: one `.safetensors` with the weights and, as metadata, all that is needed to use them.
+
+Nothing in it can execute code. Each field of the card is a metadata entry written as JSON; beside them stand the
+version of this format and a checksum of the whole. A file is written aside, synced and renamed: whoever reads it
+sees the old one or the new one, whole. Reading needs no torch until a `Network` is asked for.
+"""
+
+import dataclasses
+import json
+import math
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+import tengen
+from tengen._files import write_atomically
+from tengen.nets.registry import NetworkSpecError, describe_network
+
+if TYPE_CHECKING:
+    from tengen.nets.network import Network
+
+FORMAT = 1
+_MARK = "tengen_format"
+_CHECKSUM = "checksum"
+_LONGEST_HEADER = 16 * 1024 * 1024
+_PREFIX = 8  # bytes that hold the length of the header
+
+Tensors = dict[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, is damaged, or holds what its card does not promise."""
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model is for, what it is made of and how it came about."""
+
+    game: str  # "go"
+    size: int
+    rules: str  # the rule set it learned under
+    encoder: str  # the encoder whose planes it reads
+    planes: int  # how many those are
+    network: str  # a kind of network
+    arguments: dict[str, Any] = field(default_factory=dict)  # its settings
+    training: dict[str, Any] = field(default_factory=dict)  # data, recipe, steps, metrics: anything JSON can say
+    tengen: str = tengen.__version__  # the version that wrote the file
+
+    @classmethod
+    def of(cls, network: "Network", *, encoder: str, game: str = "go", rules: str = "chinese", **training: Any) -> Self:
+        """The card of a network; what is left over is said about its training."""
+        return cls(game, network.size, rules, encoder, network.planes, network.name, network.arguments, training)
+
+
+def save_model(path: str | Path, network: "Network", card: ModelCard, *, half: bool = False) -> None:
+    """Write a network with its card; `half` stores 16-bit weights, in half the space and near enough to play with."""
+    described = (card.network, card.planes, card.size, card.arguments)
+    if described != (network.name, network.planes, network.size, network.arguments):
+        raise ModelFileError(f"the card describes another network than the one to save: {card.network}")
+    write_tensors(path, network.weights(), card, half=half)
+
+
+def load_model(path: str | Path) -> tuple["Network", ModelCard]:
+    """The network in a file, in evaluation mode, and its card. Needs torch."""
+    import torch
+
+    from tengen.nets.network import Network
+
+    tensors, card = read_model(path)
+    with torch.device("meta"):
+        network = Network(card.network, card.planes, card.size, **card.arguments)
+    network.to_empty(device="cpu")
+    state = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
+    state |= {name: torch.zeros_like(value) for name, value in network.state_dict().items() if name not in state}
+    network.load_state_dict(state)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network.eval(), card
+
+
+def read_model(path: str | Path) -> tuple[Tensors, ModelCard]:
+    """The weights of a network as float32 arrays, checked against what the card's network needs, and the card."""
+    tensors, card = read_tensors(path)
+    try:
+        shapes = describe_network(card.network, card.planes, card.size, **card.arguments).shapes()
+    except (NetworkSpecError, TypeError) as error:
+        raise ModelFileError(f"{path} holds a network that this version of Tengen cannot build: {error}") from None
+    wrong = set(shapes.keys() ^ tensors.keys())
+    wrong |= {name for name in shapes.keys() & tensors.keys() if tensors[name].shape != shapes[name]}
+    if wrong:
+        name = min(wrong)
+        found = tensors[name].shape if name in tensors else "absent"
+        expected = shapes.get(name, "absent")
+        raise ModelFileError(f"{path} does not fit its network, {card.network}: {name} is {found}, not {expected}")
+    return {name: np.asarray(tensors[name], np.float32) for name in shapes}, card
+
+
+def write_tensors(
+    path: str | Path, tensors: Mapping[str, NDArray[Any]], card: ModelCard, *, half: bool = False
+) -> None:
+    """Write any arrays with a card, atomically: the file of a network, or of another kind of model."""
+    dtype = np.float16 if half else np.float32
+    stored = {}
+    for name, tensor in tensors.items():
+        with np.errstate(over="ignore"):
+            floats = np.issubdtype(tensor.dtype, np.floating)
+            stored[name] = np.ascontiguousarray(tensor, dtype if floats else None).reshape(tensor.shape)
+        if not np.isfinite(stored[name]).all():
+            reason = "numbers too large for 16 bits" if np.isfinite(tensor).all() else "infinity or not-a-number"
+            raise ModelFileError(f"{path} is not written: {name} holds {reason}")
+    metadata = {key: json.dumps(_plain(value)) for key, value in dataclasses.asdict(card).items()}
+    metadata[_MARK] = str(FORMAT)
+    metadata[_CHECKSUM] = _checksum(metadata, stored)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(Path(path), safetensors.numpy.save(stored, metadata))
+
+
+def read_tensors(path: str | Path) -> tuple[Tensors, ModelCard]:
+    """The arrays of a model file as they are stored, and its card; ModelFileError if anything is amiss."""
+    data = _bytes(path)
+    metadata = _metadata(path, data)
+    card = _card(path, metadata)
+    try:
+        tensors = safetensors.numpy.load(data)
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelFileError(f"{path} is damaged or cut short: {error}") from None
+    if metadata.pop(_CHECKSUM, None) != _checksum(metadata, tensors):
+        raise ModelFileError(f"{path} is damaged: its contents are not those that were written")
+    return tensors, card
+
+
+def read_card(path: str | Path) -> ModelCard:
+    """The card of a model file; its weights are left unread."""
+    return _card(path, _metadata(path, _bytes(path, only_header=True)))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can write it: numbers of NumPy become Python's, what is no number becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> str:
+    """A checksum of all that a file holds, but for the checksum itself."""
+    total = zlib.crc32(json.dumps(metadata, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total = zlib.crc32(f"{name} {tensor.dtype} {tensor.shape}".encode(), total)
+        total = zlib.crc32(np.ascontiguousarray(tensor).tobytes(), total)
+    return f"crc32:{total:08x}"
+
+
+def _bytes(path: str | Path, only_header: bool = False) -> bytes:
+    """A file, or its beginning up to the end of its header."""
+    try:
+        if not Path(path).is_file():
+            raise ModelFileError(f"no model file at {path}: give the path of a .safetensors file")
+        with open(path, "rb") as file:
+            if not only_header:
+                return file.read()
+            start = file.read(_PREFIX)
+            return start + file.read(_header_length(path, start))
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _header_length(path: str | Path, data: bytes) -> int:
+    length = struct.unpack("<Q", data[:_PREFIX])[0] if len(data) >= _PREFIX else 0
+    if not 2 <= length <= _LONGEST_HEADER:
+        raise ModelFileError(f"{path} is not a model file: it does not begin as .safetensors files do")
+    return int(length)
+
+
+def _metadata(path: str | Path, data: bytes) -> dict[str, str]:
+    """The metadata of a safetensors file, of text only."""
+    length = _header_length(path, data)
+    try:
+        header = json.loads(data[_PREFIX : _PREFIX + length].decode())
+        metadata = header.get("__metadata__", {})
+    except (ValueError, RecursionError, AttributeError):
+        raise ModelFileError(f"{path} is damaged or is not a model file: its header cannot be read") from None
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise ModelFileError(f"{path} is damaged: its metadata is not a table of texts")
+    return metadata
+
+
+def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
+    version = metadata.get(_MARK)
+    if version is None:
+        raise ModelFileError(f"{path} is a .safetensors file, but not one that Tengen wrote: it carries no model card")
+    if version != str(FORMAT):
+        raise ModelFileError(
+            f"{path} has format {version[:20]}; this Tengen reads format {FORMAT}: try another version"
+        )
+    try:
+        values = {entry.name: json.loads(metadata[entry.name]) for entry in dataclasses.fields(ModelCard)}
+    except KeyError as error:
+        raise ModelFileError(f"{path} is damaged: its card lacks {error.args[0]!r}") from None
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{path} is damaged: its card cannot be read") from None
+    for name, kind in {"size": int, "planes": int, "arguments": dict, "training": dict}.items():
+        if type(values[name]) is not kind:
+            raise ModelFileError(f"{path} is damaged: {name} of its card is {str(values[name])[:40]!r}")
+    for name in ("game", "rules", "encoder", "network", "tengen"):
+        if not isinstance(values[name], str):
+            raise ModelFileError(f"{path} is damaged: {name} of its card is {str(values[name])[:40]!r}")
+    values["arguments"] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in values["arguments"].items()
+    }
+    return ModelCard(**values)

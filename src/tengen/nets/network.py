@@ -1,0 +1,216 @@
+"""Networks to train: an architecture as a PyTorch module.
+
+    network = build_network("residual", planes=48, size=19, blocks=6, filters=64, seed=1)
+    logits, value = network(planes)
+
+Tensors are kept in channels_last, the memory order in which convolutions on a CPU are 1.5 to 2 times faster.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tengen.nets.layers import (
+    Activation,
+    BatchNorm,
+    Concat,
+    Conv,
+    Dense,
+    Dropout,
+    Flatten,
+    GlobalPool,
+    Layer,
+    Planes,
+    Pool,
+    PositionBias,
+    Sum,
+)
+from tengen.nets.registry import describe_network, network_settings
+
+
+class PolicyValueOutput(NamedTuple):
+    """What a network says about B positions."""
+
+    policy: Tensor  # logits [B, size * size + 1], the last for passing
+    value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a value head
+
+
+class Network(nn.Module):
+    """A network of a kind from the registry. `arguments` holds all its settings, defaults included.
+
+    `build_network` and `load_model` make one; by itself it comes with its weights unset.
+    """
+
+    def __init__(self, name: str, planes: int, size: int, **arguments: Any) -> None:
+        super().__init__()
+        self.name, self.planes, self.size = name, planes, size
+        self.arguments: dict[str, Any] = dataclasses.asdict(network_settings(name, **arguments))  # type: ignore[call-overload]
+        self.architecture = describe_network(name, planes, size, **arguments)
+        self.trunk = _sequence(self.architecture.trunk)
+        self.policy = _sequence(self.architecture.policy)
+        self.value = _sequence(self.architecture.value) if self.architecture.value else None
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """A copy of all that inference needs, by name, as arrays."""
+        state = self.state_dict()
+        return {
+            name: np.array(state[name].detach().cpu().float().numpy(), order="C") for name in self.architecture.shapes()
+        }
+
+    def forward(self, planes: Tensor) -> PolicyValueOutput:
+        """Planes [B, planes, size, size], of floats or of bytes, to logits and value."""
+        x = planes.to(dtype=torch.float32, memory_format=torch.channels_last)
+        x = self.trunk(x)
+        return PolicyValueOutput(self.policy(x), None if self.value is None else self.value(x).squeeze(1))
+
+
+def build_network(name: str, planes: int, size: int, *, seed: int | None = None, **arguments: Any) -> Network:
+    """A fresh network of this kind; the same seed gives the same weights. NetworkSpecError if it cannot be."""
+    network = Network(name, planes, size, **arguments)
+    generator = torch.Generator()
+    if seed is None:
+        generator.seed()
+    else:
+        generator.manual_seed(seed)
+    with torch.no_grad():
+        for part in (network.trunk, network.policy, network.value):
+            for module in part.modules() if part is not None else ():
+                _initialise(module, generator)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
+
+
+class _Conv(nn.Conv2d):
+    """A convolution that keeps the board's size, and leaves its weights to `build_network`."""
+
+    def __init__(self, inputs: int, filters: int, kernel: int, bias: bool, gain: float) -> None:
+        super().__init__(inputs, filters, kernel, padding=(kernel - 1) // 2, bias=bias)
+        self.gain = gain
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.kernel_size[0] % 2 == 0:  # an even kernel needs one more row and column of zeros behind than before
+            x = functional.pad(x, (0, 1, 0, 1))
+        return super().forward(x)
+
+    def reset_parameters(self) -> None:
+        """Nothing: the weights are drawn from a seed, not from the state of the process."""
+
+
+class _Dense(nn.Linear):
+    """A dense layer that leaves its weights to `build_network`."""
+
+    def __init__(self, inputs: int, outputs: int, gain: float) -> None:
+        super().__init__(inputs, outputs)
+        self.gain = gain
+
+    def reset_parameters(self) -> None:
+        """Nothing: the weights are drawn from a seed, not from the state of the process."""
+
+
+class _Sum(nn.Module):
+    """The sum of branches; the empty one is the input itself."""
+
+    def __init__(self, branches: tuple[tuple[Layer, ...], ...]) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(_sequence(branch) for branch in branches)
+
+    def forward(self, x: Tensor) -> Tensor:
+        total: Tensor = self.branches[0](x)
+        for branch in self.branches[1:]:
+            total = total + branch(x)
+        return total
+
+
+class _Concat(nn.Module):
+    """The vectors of branches end to end."""
+
+    def __init__(self, branches: tuple[tuple[Layer, ...], ...]) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(_sequence(branch) for branch in branches)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([branch(x) for branch in self.branches], dim=1)
+
+
+class _GlobalPool(nn.Module):
+    """[B, C, N, N] -> [B, 2C]: means, then maxima."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
+
+
+class _PositionBias(nn.Module):
+    """A learned number for each entry."""
+
+    def __init__(self, entries: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(entries))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.bias
+
+
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "prelu": nn.PReLU,
+    "elu": nn.ELU,
+    "selu": nn.SELU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "mish": nn.Mish,
+    "sigmoid": nn.Sigmoid,
+    "tanh": nn.Tanh,
+}
+
+
+def _sequence(layers: tuple[Layer, ...]) -> nn.Sequential:
+    return nn.Sequential(*(_module(layer) for layer in layers))
+
+
+def _module(layer: Layer) -> nn.Module:
+    """The PyTorch module of a layer."""
+    module: nn.Module
+    match layer:
+        case Conv(inputs, filters, kernel, bias, gain):
+            module = _Conv(inputs, filters, kernel, bias, gain)
+        case Dense(inputs, outputs, gain):
+            module = _Dense(inputs, outputs, gain)
+        case BatchNorm(channels, scale):
+            module = nn.BatchNorm2d(channels)
+            nn.init.constant_(module.weight, scale)
+        case Activation(name):
+            module = _ACTIVATIONS[name]()
+        case Dropout(rate):
+            module = nn.Dropout(rate)
+        case Pool(kind, window):
+            module = (nn.MaxPool2d if kind == "max" else nn.AvgPool2d)(window, ceil_mode=True)
+        case GlobalPool():
+            module = _GlobalPool()
+        case Flatten():
+            module = nn.Flatten()
+        case Planes():
+            module = nn.Unflatten(1, (-1, 1, 1))
+        case PositionBias(entries):
+            module = _PositionBias(entries)
+        case Sum(branches):
+            module = _Sum(branches)
+        case Concat(branches):
+            module = _Concat(branches)
+        case _:
+            raise TypeError(f"no PyTorch module for {layer}")
+    return module
+
+
+def _initialise(module: nn.Module, generator: torch.Generator) -> None:
+    """Normal weights of variance gain / fan-in (He et al. 2015), biases of zero; all else is as constructed."""
+    if isinstance(module, _Conv | _Dense):
+        fan_in = module.weight[0].numel()
+        module.weight.normal_(0.0, (module.gain / fan_in) ** 0.5, generator=generator)
+        if module.bias is not None:
+            module.bias.zero_()

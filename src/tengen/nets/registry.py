@@ -1,0 +1,126 @@
+"""Network architectures by name. A kind is a frozen dataclass whose fields are its settings, as with agents.
+
+A spec is a kind with its settings: `small`, `alphago:layers=8,filters=64`, `residual:blocks=6,activation=mish`.
+"""
+
+import dataclasses
+from typing import Any, Protocol
+
+from tengen.nets.alphago import AlphaGo
+from tengen.nets.convolutional import Large, Medium, Small
+from tengen.nets.layers import ACTIVATIONS, Architecture
+from tengen.nets.residual import Residual
+
+
+class NetworkSpecError(ValueError):
+    """A network that does not exist, or a setting that it does not have."""
+
+
+class Settings(Protocol):
+    """The settings of a kind of network: a frozen dataclass that can describe the network they mean."""
+
+    def architecture(self, planes: int, size: int) -> Architecture:
+        """The network over `planes` planes of a size x size board."""
+        ...
+
+
+_KINDS: dict[str, type[Any]] = {
+    "small": Small,
+    "medium": Medium,
+    "large": Large,
+    "alphago": AlphaGo,
+    "residual": Residual,
+}
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_LARGEST = 65_536  # no kernel, layer or number of layers comes near: a file that asks for more is broken
+
+
+def network_kinds() -> dict[str, str]:
+    """Every kind of network with one line of help: what it is, and its settings with their defaults."""
+    kinds = {}
+    for name, kind in _KINDS.items():
+        known = ", ".join(f"{field.name}={_text(field.default)}" for field in dataclasses.fields(kind))
+        kinds[name] = f"{(kind.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
+    return kinds
+
+
+def parse_network(spec: str) -> tuple[str, dict[str, Any]]:
+    """`residual:blocks=6,activation=mish` as its name and the arguments given."""
+    name, _, text = spec.strip().partition(":")
+    fields = _fields(name)
+    arguments: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in fields:
+            known = ", ".join(f"{field}=..." for field in fields)
+            raise NetworkSpecError(f"{part[:60]!r} is not a setting of {name}: it has {known}")
+        arguments[key] = _convert(name, key, value, fields[key])
+    return name, arguments
+
+
+def network_settings(name: str, **arguments: Any) -> Settings:
+    """The settings of the network `name`, its defaults included; NetworkSpecError if something about them is wrong."""
+    fields = _fields(name)
+    unknown = [key for key in arguments if key not in fields]
+    if unknown:
+        raise NetworkSpecError(f"{name} has no setting {unknown[0]!r}: it has {', '.join(fields)}")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
+    for key, value in values.items():
+        _check(name, key, value, fields[key])
+    settings: Settings = _KINDS[name](**values)
+    return settings
+
+
+def describe_network(name: str, planes: int, size: int, **arguments: Any) -> Architecture:
+    """The layers of the network `name` over planes [B, planes, size, size]."""
+    settings = network_settings(name, **arguments)
+    for what, number, most in (("planes", planes, _LARGEST), ("size", size, 256)):
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+            raise NetworkSpecError(f"{what} is {number!r}: it must be a whole number from 1 to {most}")
+    try:
+        return settings.architecture(planes, size)
+    except ValueError as error:
+        raise NetworkSpecError(f"{name}: {error}") from None
+
+
+def _fields(name: str) -> dict[str, Any]:
+    """The settings of a kind with their defaults, whose types are the settings' types."""
+    if name not in _KINDS:
+        raise NetworkSpecError(f"no network is called {str(name)[:40]!r}: choose from {', '.join(_KINDS)}")
+    return {field.name: field.default for field in dataclasses.fields(_KINDS[name])}
+
+
+def _check(name: str, key: str, value: Any, default: Any) -> None:
+    """That the value has the type of the default, and makes sense for it."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(default, bool):
+        fine = isinstance(value, bool)
+    elif isinstance(default, int):
+        fine = whole and (0 if key in ("blocks", "pool_every") else 1) <= value <= _LARGEST
+    elif isinstance(default, float):  # every such setting is a dropout
+        fine = (whole or isinstance(value, float)) and 0 <= value < 1
+    elif isinstance(default, tuple):
+        fine = isinstance(value, tuple) and 0 < len(value) <= 1000
+        fine = fine and all(type(entry) is int and 1 <= entry <= _LARGEST for entry in value)
+    else:
+        fine = isinstance(value, str)
+        if key == "activation" and fine and value not in ACTIVATIONS:
+            raise NetworkSpecError(f"activation {value[:40]!r} is not known: choose from {', '.join(ACTIVATIONS)}")
+    if not fine:
+        raise NetworkSpecError(f"{name} cannot have {key}={str(value)[:40]}: its default is {_text(default)}")
+
+
+def _convert(name: str, key: str, value: str, default: Any) -> Any:
+    """The text of a setting as the type of its default; several numbers are written 48-32-32."""
+    try:
+        if isinstance(default, bool):
+            return _TRUTH[value.lower()]
+        if isinstance(default, tuple):
+            return tuple(int(part) for part in value.split("-"))
+        return type(default)(value)
+    except (ValueError, KeyError):
+        raise NetworkSpecError(f"{name} cannot have {key}={value[:40]}: its default is {_text(default)}") from None
+
+
+def _text(value: Any) -> str:
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,39 @@
+"""Networks for the tests: one of every kind, small, with batch statistics as if they had been trained."""
+
+import torch
+from torch import nn
+
+from tengen.nets.network import Network, build_network
+
+# One of each kind and of each option that changes what is computed.
+SPECS = [
+    "small:filters=8-6,dense=16",
+    "small:filters=8-6,dense=16,batch_norm=yes,dropout=0.2,activation=elu,first_kernel=4,kernel=2",
+    "small:filters=4-4,dense=8,pooling=max,pooling_window=2",
+    "small:filters=4-4,dense=8,pooling=average,pooling_window=3",
+    "medium:filters=8-6-4,dense=16",
+    "large:filters=8-6-4,dense=16",
+    "alphago:layers=4,filters=8",
+    "alphago:layers=3,filters=8,batch_norm=yes,dropout=0.1,activation=mish",
+    "residual:blocks=2,filters=8,head_filters=4",
+    "residual:blocks=2,filters=8,head_filters=4,order=pre,activation=silu,dropout=0.1,value=yes,value_hidden=5",
+    "residual:blocks=3,filters=8,head_filters=4,pool_every=2,value=yes,value_hidden=5",
+    "residual:blocks=0,filters=4,head_filters=4",
+]
+
+
+def lived_in(name: str, planes: int, size: int, **arguments: object) -> Network:
+    """A network whose normalisation and biases are not at their first values, in evaluation mode."""
+    network = build_network(name, planes, size, seed=1, **arguments)
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                assert module.running_mean is not None and module.running_var is not None
+                module.running_mean.normal_(0, 0.5, generator=generator)
+                module.running_var.uniform_(0.5, 2, generator=generator)
+                module.weight.uniform_(0.5, 1.5, generator=generator)
+        for name_, parameter in network.named_parameters():
+            if name_.endswith("bias"):
+                parameter.normal_(0, 0.5, generator=generator)
+    return network.eval()

@@ -1,0 +1,162 @@
+"""Networks have the shapes, sizes and gradients that they should, and the same seed makes the same one."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tengen.nets.layers import ACTIVATIONS
+from tengen.nets.network import build_network
+from tengen.nets.registry import NetworkSpecError, describe_network, network_kinds, parse_network
+
+from .networks import SPECS
+
+
+@pytest.mark.parametrize("size", [5, 9, 19])
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: str, size: int) -> None:
+    name, arguments = parse_network(spec)
+    network = build_network(name, 3, size, seed=1, **arguments)
+    policy, value = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
+    assert policy.shape == (4, size * size + 1)
+    assert (value is not None) == bool(arguments.get("value"))
+    loss = torch.nn.functional.cross_entropy(policy, torch.tensor([0, 1, size, size * size]))
+    if value is not None:
+        assert value.shape == (4,)
+        assert value.detach().abs().max() < 1
+        loss = loss + value.square().mean()
+    loss.backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+    assert all(parameter.grad.isfinite().all() for parameter in network.parameters() if parameter.grad is not None)
+
+
+@pytest.mark.parametrize("name", network_kinds())
+def test_a_few_steps_of_training_fit_a_few_positions(name: str) -> None:
+    slim = {"small": "filters=16-8,dense=64", "medium": "filters=16-8,dense=64", "large": "filters=16-8,dense=64"}
+    slim |= {"alphago": "layers=4,filters=16", "residual": "blocks=2,filters=16,head_filters=8"}
+    network = build_network(name, 2, 5, seed=1, **parse_network(f"{name}:{slim[name]}")[1])
+    generator = torch.Generator().manual_seed(1)
+    planes = torch.randint(0, 2, (16, 2, 5, 5), dtype=torch.uint8, generator=generator)
+    moves = torch.randint(0, 26, (16,), generator=generator)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+    losses = []
+    for _ in range(60):
+        loss = torch.nn.functional.cross_entropy(network(planes).policy, moves)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] < math.log(26) * 1.5  # a fresh network is nearly indifferent
+    assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_description_names_exactly_what_pytorch_holds(spec: str) -> None:
+    name, arguments = parse_network(spec)
+    network = build_network(name, 3, 9, **arguments)
+    held = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items() if "num_batches" not in key}
+    assert network.architecture.shapes() == held
+    assert network.architecture.parameters() == sum(parameter.numel() for parameter in network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("spec", "planes", "parameters"),
+    [
+        ("small", 11, 6_216_458),
+        ("medium", 11, 6_436_426),
+        ("large", 11, 12_938_346),
+        ("alphago", 48, 3_883_178),
+        ("residual", 48, 523_042),
+        ("residual:filters=32", 11, 121_410),
+    ],
+)
+def test_the_documented_sizes(spec: str, planes: int, parameters: int) -> None:
+    name, arguments = parse_network(spec)
+    assert describe_network(name, planes, 19, **arguments).parameters() == parameters
+
+
+def test_small_and_alphago_count_as_their_sources_say() -> None:
+    small = 11 * 48 * 49 + 48 + 48 * 32 * 25 + 32 + 2 * (32 * 32 * 25 + 32) + 32 * 361 * 512 + 512 + 512 * 362 + 362
+    assert describe_network("small", 11, 19).parameters() == small
+    paper = 48 * 192 * 25 + 192 + 11 * (192 * 192 * 9 + 192) + 192 + 361
+    our_pass = 2 * 192 + 1
+    assert describe_network("alphago", 48, 19).parameters() == paper + our_pass
+
+
+def test_the_same_seed_makes_the_same_network_whatever_the_process_did_before() -> None:
+    def weights(seed: int | None) -> np.ndarray:
+        torch.rand(3)
+        network = build_network("residual", 3, 5, seed=seed, blocks=1, filters=4, head_filters=2)
+        return np.concatenate([tensor.ravel() for tensor in network.weights().values()])
+
+    assert np.array_equal(weights(7), weights(7))
+    assert not np.array_equal(weights(7), weights(8))
+    assert not np.array_equal(weights(None), weights(None))
+
+
+def test_building_leaves_the_random_state_of_the_process_alone() -> None:
+    before = torch.get_rng_state()
+    build_network("small", 3, 5, seed=1)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_residual_network_carries_its_weights_to_another_board() -> None:
+    small, large = (build_network("residual", 3, size, seed=1, blocks=2, filters=8, value=True) for size in (9, 19))
+    large.load_state_dict(small.state_dict())
+
+
+def test_bytes_and_floats_are_read_alike_and_networks_can_be_copied() -> None:
+    network = copy.deepcopy(build_network("alphago", 3, 5, seed=1, layers=3, filters=4))
+    planes = torch.randint(0, 2, (2, 3, 5, 5), dtype=torch.uint8)
+    assert torch.equal(network(planes).policy, network(planes.float()).policy)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_every_activation_has_a_finite_output(activation: str) -> None:
+    network = build_network("small", 2, 5, seed=1, filters=(4, 4), dense=8, activation=activation)
+    assert network(torch.rand(2, 2, 5, 5)).policy.isfinite().all()
+
+
+def test_parse_network_reads_every_type_of_setting() -> None:
+    assert parse_network("residual") == ("residual", {})
+    name, arguments = parse_network(" residual:blocks=3, value=yes ,dropout=0.25,activation=mish")
+    assert (name, arguments) == ("residual", {"blocks": 3, "value": True, "dropout": 0.25, "activation": "mish"})
+    assert parse_network("small:filters=8-4")[1] == {"filters": (8, 4)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("tiny", "no network is called 'tiny'"),
+        ("residual:depth=3", "not a setting of residual"),
+        ("residual:blocks", "not a setting of residual"),
+        ("residual:blocks=many", "cannot have blocks=many"),
+        ("residual:blocks=-1", "cannot have blocks=-1"),
+        ("residual:filters=0", "cannot have filters=0"),
+        ("residual:dropout=1", "cannot have dropout=1"),
+        ("residual:dropout=nan", "cannot have dropout=nan"),
+        ("residual:value=perhaps", "cannot have value=perhaps"),
+        ("residual:order=sideways", "order 'sideways' is not known"),
+        ("residual:activation=sine", "activation 'sine' is not known"),
+        ("small:filters=8-0", r"cannot have filters=\(8, 0\)"),
+        ("small:pooling=min", "pooling 'min' is not known"),
+        ("alphago:layers=1", "layers is 1"),
+    ],
+)
+def test_a_wrong_spec_says_what_is_wrong(spec: str, complaint: str) -> None:
+    with pytest.raises(NetworkSpecError, match=complaint):
+        name, arguments = parse_network(spec)
+        describe_network(name, 3, 9, **arguments)
+
+
+@pytest.mark.parametrize(("planes", "size"), [(0, 9), (3, 0), (3, 1000), (3, True), (3, "9")])
+def test_a_network_needs_planes_and_a_board(planes: int, size: int) -> None:
+    with pytest.raises(NetworkSpecError, match="must be a whole number"):
+        describe_network("small", planes, size)
+
+
+def test_unknown_settings_are_refused() -> None:
+    with pytest.raises(NetworkSpecError, match="no setting 'width'"):
+        build_network("residual", 3, 9, width=3)
