@@ -1,6 +1,7 @@
 """The house keeps its promises: documents agree with the package, and its rules of safety hold."""
 
 import ast
+import doctest
 import importlib.metadata
 import re
 from pathlib import Path
@@ -26,6 +27,12 @@ def test_documents_and_help_name_only_commands_that_exist() -> None:
     shown = "\n".join([*(line for line, _ in EXAMPLES), *(code for path in DOCUMENTS for code in shell(path))])
     commands = set(re.findall(r"^(?:\$ )?tengen ([a-z]+)", shown, re.MULTILINE))
     assert commands <= set(getattr(get_command(app), "commands", {}))
+
+
+def test_the_python_in_the_readme_does_what_it_says() -> None:
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted > 5
+    assert result.failed == 0
 
 
 def test_documents_name_only_make_targets_that_exist() -> None:

@@ -35,3 +35,31 @@ def engine(
     print_table(report)
     if json is not None:
         write_json(report, json)
+
+
+@bench.command()
+def data(
+    folder: Annotated[Path, typer.Argument(metavar="DATASET", help="A dataset made by `tengen data build`.")],
+    size: Annotated[int, typer.Option(help="Board size of the games to take.")] = 19,
+    network: Annotated[str, typer.Option(help="The network to train.")] = "residual:blocks=6,filters=64",
+    encoder: Annotated[str, typer.Option(help="The encoder to train with.")] = "alphago",
+    positions: Annotated[int, typer.Option(min=256, help="Positions for each encoder and round.")] = 8192,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps for each round.")] = 10,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds; the best counts.")] = 3,
+    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
+) -> None:
+    """Measure how fast training data is made, and whether training has to wait for it.
+
+    Each encoder replays, encodes and turns the same shuffled positions in one thread. Then a network is trained in
+    turn from the dataset and on one batch that never changes; a ratio near 1 says that data comes for free.
+
+    Example: tengen bench data datasets/kgs --rounds 5
+    """
+    from tengen.cli.bench_data import measure_encoders, measure_training, open_games, print_report, write_report
+
+    games = open_games(folder, size)
+    encoders = measure_encoders(games, positions, rounds)
+    training = measure_training(games, network, encoder, steps, rounds)
+    print_report(encoders, training)
+    if json is not None:
+        write_report(encoders, training, json)

@@ -57,10 +57,15 @@ def komi_of(text: str) -> float:
         komi = float(text.replace(",", "."))
     except ValueError:
         return math.nan
-    if abs(komi) >= 150 and komi % 5 == 0:  # 375, 650, 750: hundredths, without their point
-        komi /= 100
-    komi = komi * 2 if komi in _KOMI_IN_STONES else komi
+    komi = in_points(komi)
     return komi if abs(komi) <= 1000 else math.nan
+
+
+def in_points(komi: float) -> float:
+    """A recorded komi in points: 375 and 650 lack their decimal point, 3.75 is counted in stones of two points."""
+    if abs(komi) >= 150 and komi % 5 == 0:
+        komi /= 100
+    return komi * 2 if komi in _KOMI_IN_STONES else komi
 
 
 def handicap_of(text: str) -> int | None:

@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
-from tengen.data.sgf import MAX_MOVES, _as_utf8, rules_of
+from tengen.data.sgf import MAX_MOVES, as_utf8, rules_of
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -162,7 +162,7 @@ def _properties(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
 
 
 def _read(data: bytes) -> RecordedGame:
-    line = _Line(data if data.isascii() else _as_utf8(data))
+    line = _Line(data if data.isascii() else as_utf8(data))
     if line.text(b"GM") not in ("", "1"):
         raise _Refusal(NOT_GO, f"GM[{line.text(b'GM')[:20]}]")
     size = _size(line.text(b"SZ"))

@@ -31,6 +31,7 @@ from typing import Final
 from sgfmill import sgf_grammar
 
 from tengen import __version__
+from tengen.data.facts import in_points
 from tengen.games.go import (
     BLACK,
     EMPTY,
@@ -65,7 +66,6 @@ _RULES_BY_TEXT: Final = {
     "kr": "japanese", "aga": "aga", "bga": "aga", "french": "aga", "nz": "new-zealand",
     "newzealand": "new-zealand", "tromptaylor": "tromp-taylor", "tt": "tromp-taylor", "simplego": "simple-go",
 }  # fmt: skip
-_KOMI_IN_STONES: Final = (2.75, 3.25, 3.75)  # a stone is two points
 _COLORS: Final = {"B": BLACK, "W": WHITE}
 _NAMES: Final = {BLACK: "Black", WHITE: "White"}
 _SETUP: Final = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
@@ -128,7 +128,7 @@ def main_line(data: bytes) -> list[PropertyMap]:
     if len(data) > MAX_BYTES:
         raise SgfError(f"the file has {len(data)} bytes: at most {MAX_BYTES} are read")
     try:
-        tree = sgf_grammar.parse_sgf_game(_as_utf8(data))
+        tree = sgf_grammar.parse_sgf_game(as_utf8(data))
     except (ValueError, AssertionError) as error:
         raise SgfError(f"not an SGF file: {error or 'it cannot be parsed'}") from None
     return list(sgf_grammar.main_sequence_iter(tree))
@@ -307,11 +307,7 @@ class _Reader:
             komi = float(text)
         except ValueError:
             raise SgfError(f"komi {text[:20]!r} is not a number") from None
-        if self._line("AP").startswith("tengen"):
-            return komi
-        if abs(komi) >= 150 and komi % 5 == 0:  # 375, 650, 750: hundredths, without their point
-            komi /= 100
-        return komi * 2 if komi in _KOMI_IN_STONES else komi
+        return komi if self._line("AP").startswith("tengen") else in_points(komi)
 
     def _read_handicap(self) -> int:
         text = self._line("HA")
@@ -347,7 +343,7 @@ def _charset(data: bytes) -> str | None:
         return None
 
 
-def _as_utf8(data: bytes) -> bytes:
+def as_utf8(data: bytes) -> bytes:
     """The whole file in UTF-8 if its encoding is certain, else as it is.
 
     This must come before parsing: in Chinese and Japanese encodings the second byte of a character may be

@@ -1,0 +1,113 @@
+"""The measures behind `tengen bench data`: how fast positions are made, and whether training ever waits for them."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from tengen.data.dataset import Dataset, Selection, select
+from tengen.encode.encoder import encoder_names, get_encoder
+from tengen.learn.loader import Batch, PositionLoader
+
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class EncoderSpeed:
+    """How fast one thread replays and encodes."""
+
+    encoder: str
+    planes: int
+    positions_per_second: float
+
+
+@dataclass(frozen=True)
+class TrainingSpeed:
+    """Training from the dataset beside training on one batch that never changes, in turn in the same run."""
+
+    network: str
+    encoder: str
+    real: float
+    fixed: float
+
+    @property
+    def ratio(self) -> float:
+        """1 when training never waits for data."""
+        return self.real / self.fixed
+
+
+def measure_encoders(games: Selection, positions: int, rounds: int) -> list[EncoderSpeed]:
+    """Every encoder on the same shuffled positions, one thread, replay and symmetry included; the best round counts."""
+    speeds = []
+    for name in encoder_names():
+        loader = _loader(games, name, _BATCH)
+        loader.batch_at(0, _BATCH)  # compiled before anything counts
+        best = 0.0
+        for _ in range(rounds):
+            start = time.perf_counter()
+            for first in range(0, positions, _BATCH):
+                loader.batch_at(first, _BATCH)
+            best = max(best, -(-positions // _BATCH) * _BATCH / (time.perf_counter() - start))
+        speeds.append(EncoderSpeed(name, get_encoder(name).planes, best))
+    return speeds
+
+
+def measure_training(games: Selection, network: str, encoder: str, steps: int, rounds: int) -> TrainingSpeed:
+    """Positions/s of training on one core, from real data and on a fixed batch, measured in turn."""
+    from tengen.learn.speed import StepTimer
+
+    timer = StepTimer(network, encoder, games.size)
+    real, fixed = 0.0, 0.0
+    for _ in range(rounds):
+        batches = _loader(games, encoder, timer.batch).batches()
+        same = next(batches)
+        fixed = max(fixed, timer.speed(_repeat(same, steps)))
+        real = max(real, timer.speed(_take(batches, steps)))
+        batches.close()
+    return TrainingSpeed(network, encoder, real, fixed)
+
+
+def open_games(folder: Path, size: int) -> Selection:
+    """The training games of a dataset."""
+    return select(Dataset.open(folder), "train", size=size)
+
+
+def print_report(encoders: list[EncoderSpeed], training: TrainingSpeed) -> None:
+    """Show the figures on the terminal."""
+    table = Table(title="Positions per second, one thread: replay, encode, turn")
+    for column in ("encoder", "planes", "positions/s"):
+        table.add_column(column, justify="left" if column == "encoder" else "right")
+    for speed in encoders:
+        table.add_row(speed.encoder, str(speed.planes), f"{speed.positions_per_second:,.0f}")
+    Console().print(table)
+    Console().print(
+        f"Training {training.network} on {training.encoder}: {training.real:,.0f} positions/s from the dataset, "
+        f"{training.fixed:,.0f} on one fixed batch: ratio {training.ratio:.2f}"
+    )
+
+
+def write_report(encoders: list[EncoderSpeed], training: TrainingSpeed, path: Path) -> None:
+    """Write the figures for machines."""
+    report = {
+        "encoders": [asdict(speed) for speed in encoders],
+        "training": asdict(training) | {"ratio": training.ratio},
+    }
+    path.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _loader(games: Selection, encoder: str, batch: int) -> PositionLoader:
+    rows = np.asarray(games.rows)
+    return PositionLoader(games.game_moves, rows, get_encoder(encoder), games.size, batch=batch, seed=1)
+
+
+def _repeat(batch: Batch, steps: int) -> Iterator[Batch]:
+    return (batch for _ in range(steps))
+
+
+def _take(batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
+    return (next(batches) for _ in range(steps))
