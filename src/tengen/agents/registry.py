@@ -1,5 +1,7 @@
 """Agents by name. A spec is a kind with its settings: `uct:playouts=10000,seed=7`, `alphabeta:depth=4`, `random`.
 
+Agents that need a model take its name first: `policy:go19`, `policy:go19,temperature=0.5`.
+
 A kind is a frozen dataclass whose fields are its settings, so that one place holds names, types, defaults
 and documentation. The exception is `gtp:`, where all that follows is a command line.
 """
@@ -10,6 +12,7 @@ from typing import Any
 
 from tengen.agents.agent import Agent
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
+from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.minimax import Minimax, MinimaxAgent
 from tengen.agents.policy import Policy, PolicyAgent
@@ -27,6 +30,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "alphabeta": (AlphaBeta, AlphaBetaAgent),
     "uct": (Uct, UctAgent),
     "policy": (Policy, PolicyAgent),
+    "fast-policy": (FastPolicySettings, FastPolicyAgent),
 }
 
 
@@ -58,8 +62,10 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
     """`playouts=100,seed=1` as keyword arguments for the settings class."""
     known = {field.name: field.type for field in fields(settings)}
     values: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for place, part in enumerate(filter(None, (part.strip() for part in text.split(",")))):
         name, equals, value = part.partition("=")
+        if not equals and place == 0 and "model" in known:  # `policy:go19` is short for `policy:model=go19`
+            name, equals, value = "model", "=", part
         name = name.strip()
         if not equals or name not in known:
             raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")

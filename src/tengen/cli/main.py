@@ -38,7 +38,15 @@ from tengen.cli.learn import learn
 from tengen.cli.match import match
 from tengen.cli.play import PLAY_EPILOG, play
 
-EXAMPLES = (("tengen COMMAND --help", "what a command can do, with its options"),)
+EXAMPLES = (
+    ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
+    ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
+    ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
+    ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
+    ("tengen data build records --out datasets/kgs", "a dataset from game records"),
+    ("tengen learn supervised --data datasets/kgs", "train a network on it"),
+    ("tengen COMMAND --help", "what a command can do, with its options"),
+)
 
 
 class ErrorsInOneLine(TyperGroup):

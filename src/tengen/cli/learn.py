@@ -1,0 +1,28 @@
+"""`tengen learn`: train networks, and see how well they do.
+
+The group lives here; each of its commands is one function in a file of its own (`learn_supervised.py` and so on),
+typed as typer likes it, which joins with an import and one line at the bottom: `learn.command()(evaluate)`.
+"""
+
+import typer
+
+from tengen.cli.learn_evaluate import evaluate
+from tengen.cli.learn_fast_policy import fast_policy
+from tengen.cli.learn_report import report
+from tengen.cli.learn_supervised import supervised
+from tengen.cli.learn_sweep import sweep
+
+learn = typer.Typer(no_args_is_help=True, help="Train networks, and see how well they do.")
+
+
+@learn.callback()
+def _group() -> None:
+    """Train networks, and see how well they do."""
+
+
+# The commands, in the order in which `tengen learn --help` lists them.
+learn.command()(supervised)
+learn.command()(fast_policy)
+learn.command()(evaluate)
+learn.command()(report)
+learn.command()(sweep)

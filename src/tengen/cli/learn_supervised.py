@@ -1,0 +1,75 @@
+"""`tengen learn supervised`: a policy network from game records."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tengen.cli.config_options import command_line, takes_config
+from tengen.learn.supervised_config import SupervisedConfig, run_name
+
+if TYPE_CHECKING:
+    from tengen.cli.learn_progress import TrainingProgress
+
+PANELS: Final = {
+    "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap"),
+    "Network": ("encoder", "network", "start_from", "average", "seed", "symmetries"),
+    "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing", "batch"),
+    "Length": ("positions", "hours", "epoch", "validate", "patience"),
+    "Machine": ("threads", "loaders", "bf16", "checkpoint"),
+}
+
+
+@takes_config(SupervisedConfig, PANELS)
+def supervised(
+    config: SupervisedConfig,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Directory of the run; runs/ENCODER-NETWORK-DIGEST if not given, the digest being of all settings.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Train a network to predict the moves of game records.
+
+    Test games are set apart by a hash of the game, and validation is always on the same test positions. The run
+    directory gets the models (best and last), metrics.jsonl, TensorBoard files and report.html.
+    [bold]The same command goes on[/bold] where a run was stopped, by Ctrl-C, kill -9 or a power cut.
+
+    [bold]Examples[/bold]
+
+    [cyan]tengen learn supervised --data data/kgs --encoder simple --network small[/cyan]
+
+    [cyan]tengen learn supervised --data data/kgs --encoder alphago --network residual:blocks=6,filters=64 --hours 8
+    --average 0.999 --out runs/go19[/cyan]
+    """
+    from rich.console import Console
+
+    from tengen.cli.learn_progress import TrainingProgress
+    from tengen.learn.supervised import train_supervised
+
+    folder = Path("runs", run_name(config)) if out is None else out
+    console = Console(stderr=True, highlight=False)
+    resumed = (folder / "trainer.safetensors").exists()
+    console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    with TrainingProgress(console) as progress:
+        try:
+            best = train_supervised(config, folder, progress.show)
+        except KeyboardInterrupt:
+            _say_how_to_resume(progress, config, folder)
+            raise typer.Exit(130) from None
+    out_console = Console(highlight=False)
+    out_console.print(
+        f"Best validation: top-1 {best['top1']:.2%}, top-5 {best['top5']:.2%}, loss {best['loss']:.4f} "
+        f"at step {best['step']:,}"
+    )
+    for name, file in (("Model", "best.safetensors"), ("Report", "report.html")):
+        out_console.print(f"{name:<10} {folder / file}", markup=False, soft_wrap=True)
+
+
+def _say_how_to_resume(progress: "TrainingProgress", config: SupervisedConfig, folder: Path) -> None:
+    command = command_line("tengen learn supervised", config, out=folder)
+    progress.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")

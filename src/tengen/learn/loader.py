@@ -1,0 +1,140 @@
+"""Positions for training, perfectly shuffled, made on the fly in background threads.
+
+All positions of all chosen games are numbered 0 to n - 1 and visited in a random order that is computed, never
+stored: a Feistel cipher with a key for each pass over the data is a permutation of the numbers. Every position comes
+exactly once a pass, memory does not grow with the data, and a run resumes exactly where it was from one integer.
+Each position is replayed from its game's moves and encoded when it is needed.
+"""
+
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import local
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.encode.augment import transform_batch
+from tengen.encode.encoder import Encoder
+from tengen.games.go.positions import GameMoves, Positions, allocate_positions, replay
+
+_MOVE = 0x7FFF  # the bits of a recorded move that hold its policy index
+_ROUNDS = 6
+
+
+class Batch(NamedTuple):
+    """B positions and what was played in them."""
+
+    planes: NDArray[np.uint8]  # [B, C, N, N]
+    moves: NDArray[np.int64]  # [B] policy indices, N * N being pass
+    plies: NDArray[np.int64]  # [B] how many moves had been played before
+    games: NDArray[np.int64]  # [B] rows of the games
+
+
+class PositionLoader:
+    """Batches of positions from games on boards of one size, without end.
+
+    `start` is the number of positions already seen: batches go on from there. With `symmetries` each position is
+    turned by one of the eight symmetries of the board, another one on each pass.
+    """
+
+    def __init__(
+        self,
+        games: GameMoves,
+        rows: NDArray[np.int64],
+        encoder: Encoder,
+        size: int,
+        *,
+        batch: int,
+        seed: int,
+        symmetries: bool = True,
+        shuffle: bool = True,
+        threads: int = 1,
+        start: int = 0,
+    ) -> None:
+        lengths = games.offsets[rows + 1] - games.offsets[rows]
+        self._rows, self._ends = rows, np.cumsum(lengths)
+        self.positions = int(self._ends[-1]) if len(rows) else 0
+        if self.positions == 0:
+            raise ValueError("there is no position to learn from: choose more games or loosen the filters")
+        self._games, self._encoder, self._size, self._batch = games, encoder, size, batch
+        self._seed, self._symmetries, self._shuffle = seed, symmetries, shuffle
+        self._threads, self._next = threads, start
+        self._own = local()
+
+    def batch_at(self, start: int, count: int) -> Batch:
+        """The positions number `start` to `start + count - 1` of the endless sequence."""
+        order, turns = np.empty(count, np.int64), np.empty(count, np.int64)
+        _draw(start, self.positions, self._seed, self._shuffle, order, turns)
+        games = np.searchsorted(self._ends, order, side="right")
+        rows = self._rows[games]
+        lengths = self._games.offsets[rows + 1] - self._games.offsets[rows]
+        plies = order - (self._ends[games] - lengths)
+        positions = self._buffer(count)
+        replay(self._games, rows, plies, positions)
+        planes = np.empty((count, self._encoder.planes, self._size, self._size), np.uint8)
+        self._encoder.encode_positions(positions, planes)
+        moves = (self._games.moves[self._games.offsets[rows] + plies] & _MOVE).astype(np.int64)
+        if self._symmetries:
+            transform_batch(planes, moves, turns)
+        return Batch(planes, moves, plies, rows)
+
+    def batches(self) -> Generator[Batch]:
+        """Batches in order, prepared ahead by the threads."""
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="loader") as pool:
+            ahead: deque[Future[Batch]] = deque()
+            try:
+                while True:
+                    while len(ahead) < 2 * self._threads + 1:
+                        ahead.append(pool.submit(self.batch_at, self._next, self._batch))
+                        self._next += self._batch
+                    yield ahead.popleft().result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _buffer(self, count: int) -> Positions:
+        """Memory for positions, one for each thread."""
+        buffer: Positions | None = getattr(self._own, "positions", None)
+        if buffer is None or len(buffer.age) != count:
+            buffer = self._own.positions = allocate_positions(self._size, count)
+        return buffer
+
+
+@njit(cache=True, nogil=True)
+def _draw(start, count, seed, shuffle, order, turns):  # type: ignore[no-untyped-def]
+    """The position numbers and symmetries of entries start, start + 1, ... of the endless sequence."""
+    for i in range(order.shape[0]):
+        run, index = (start + i) // count, (start + i) % count
+        key = _mix(np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(run))
+        order[i] = permuted(index, count, key) if shuffle else index
+        turns[i] = np.int64(_mix(key ^ np.uint64(index)) & np.uint64(7))
+
+
+@njit(cache=True, nogil=True)
+def permuted(index, count, key):  # type: ignore[no-untyped-def]
+    """Where a pseudo-random permutation of 0 ... count - 1, chosen by the uint64 key, takes `index`.
+
+    A Feistel cipher permutes the next larger even power of two; numbers outside are sent on until they fall inside.
+    """
+    half = np.uint64(1)
+    while (np.uint64(1) << (half + half)) < np.uint64(count):
+        half += np.uint64(1)
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    x = np.uint64(index)
+    while True:
+        left, right = x >> half, x & mask
+        for i in range(_ROUNDS):
+            left, right = right, left ^ (_mix(right ^ (key + np.uint64(i) * np.uint64(0xD1342543DE82EF95))) & mask)
+        x = (left << half) | right
+        if x < np.uint64(count):
+            return np.int64(x)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _mix(x):  # type: ignore[no-untyped-def]
+    """A well-mixed uint64 (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

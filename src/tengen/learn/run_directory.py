@@ -1,0 +1,135 @@
+"""The run directory: everything that a training run writes.
+
+    config.toml         what was asked for; a directory belongs to one run for ever
+    metrics.jsonl       one line a measurement, in order
+    last.safetensors    the newest model      best.safetensors    the best by validation
+    trainer.safetensors all that is needed to go on exactly from the last checkpoint
+    tensorboard/        the same metrics for TensorBoard          report.html         curves and sample positions
+
+Files are replaced in one step, so `kill -9` at any moment leaves a directory from which the same command goes on.
+Metrics that were written after the last checkpoint are dropped then, for they will be measured again.
+"""
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from tengen import __version__
+from tengen._files import write_atomically
+
+if sys.platform != "win32":
+    import fcntl
+
+if TYPE_CHECKING:
+    from tengen.learn.tensorboard import TensorBoardLog
+
+CONFIG_FILE: Final = "config.toml"
+METRICS_FILE: Final = "metrics.jsonl"
+Setting = str | int | float | bool
+
+
+class RunDirectoryError(ValueError):
+    """A directory that holds another run, or is in use."""
+
+
+class RunDirectory:
+    """An open run directory; only one process can have it open."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Setting], free: frozenset[str] = frozenset()) -> None:
+        """Make the directory, or open it again. `free` settings may differ from those of the first call."""
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._board: TensorBoardLog | None = None
+        self._rewound_to = 0
+        self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b")
+        try:
+            self._lock()
+            self._check(settings, free)
+        except BaseException:
+            self._metrics.close()
+            raise
+
+    def record(self, metrics: Mapping[str, Any]) -> None:
+        """Add a line of metrics; if it has a `step`, TensorBoard gets it too."""
+        self._metrics.write(json.dumps(metrics).encode() + b"\n")
+        self._metrics.flush()
+        os.fsync(self._metrics.fileno())
+        if "step" in metrics:
+            if self._board is None:
+                from tengen.learn.tensorboard import TensorBoardLog
+
+                self._board = TensorBoardLog(self.path / "tensorboard", self._rewound_to)
+            self._board.record(metrics)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All lines so far, a torn last one left out."""
+        return read_metrics(self.path)
+
+    def rewind(self, step: int) -> None:
+        """Drop metrics of steps after this one, and a torn last line."""
+        self._rewound_to = step
+        self._metrics.seek(0)
+        kept = 0
+        for line in self._metrics.read().splitlines(keepends=True):
+            if not line.endswith(b"\n") or json.loads(line).get("step", 0) > step:
+                break
+            kept += len(line)
+        self._metrics.truncate(kept)  # in one step: what is kept is never out of the file
+        os.fsync(self._metrics.fileno())
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if self._board is not None:
+            self._board.close()
+        self._metrics.close()
+
+    def _lock(self) -> None:
+        if sys.platform == "win32":
+            return
+        try:
+            fcntl.flock(self._metrics, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunDirectoryError(f"the run in {self.path} is under way in another process") from None
+
+    def _check(self, settings: Mapping[str, Setting], free: frozenset[str]) -> None:
+        path = self.path / CONFIG_FILE
+        if path.exists():
+            there = read_settings(self.path)
+            for name in {**settings, **there}:
+                if name not in free and there.get(name) != settings.get(name):
+                    raise RunDirectoryError(
+                        f"{self.path} holds another run, with {name} {there.get(name)!r} where you ask for "
+                        f"{settings.get(name)!r}: choose another --out, or delete that folder"
+                    )
+        write_atomically(path, settings_as_toml(settings).encode())
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """All lines of metrics of the run in this directory, a torn last one left out; it may be under way."""
+    if not (path / METRICS_FILE).exists():
+        raise RunDirectoryError(f"{path} is no directory of a run: it holds no {METRICS_FILE}")
+    lines = (path / METRICS_FILE).read_bytes().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
+def read_settings(path: Path) -> dict[str, Setting]:
+    """What was asked for of the run in this directory."""
+    try:
+        return tomllib.loads((path / CONFIG_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{path} is no directory of a run: it holds no {CONFIG_FILE}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RunDirectoryError(f"{path / CONFIG_FILE} cannot be read: {error}") from None
+
+
+def settings_as_toml(settings: Mapping[str, Setting]) -> str:
+    """Settings as TOML; its strings are JSON's but for the character DEL."""
+    lines = [f"# A run of tengen {__version__}. The command that made this directory goes on from here."]
+    for name, value in settings.items():
+        text = repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"{name} = {text}".replace("\x7f", "\\u007f"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,301 @@
+"""Supervised learning of a policy from game records: predict the move that was played.
+
+The seed's training loop made honest: positions in perfect shuffle, test games set apart by a hash of the game,
+validation on the same positions every time, a checkpoint from which the same command goes on exactly, early stop.
+An *epoch* is a number of positions between two validations, not a pass over the data, which may be endless.
+"""
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from tengen.encode.encoder import get_encoder
+from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
+from tengen.learn.interrupts import deferred_interrupts
+from tengen.learn.loader import Batch, PositionLoader
+from tengen.learn.measure import PolicyMeasures, measure_policy
+from tengen.learn.optimizers import DEFAULT_RATES, build_optimizer, rate_at
+from tengen.learn.run_directory import RunDirectory, read_metrics
+from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
+from tengen.learn.supervised_data import chosen_games, validation_batches
+from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
+from tengen.nets.network import Network, build_network
+from tengen.nets.registry import describe_network, parse_network
+
+_REPORT_SECONDS: Final = 300.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run tells about itself as it goes."""
+
+    step: int
+    steps: int
+    positions: int
+    loss: float
+    """Running mean of the training loss."""
+    rate: float
+    """Learning rate now."""
+    speed: float
+    """Positions per second since the start of this session."""
+    done: float
+    """Which share of the run is done, 0 to 1."""
+    validation: dict[str, Any] | None = None
+    """Set when a validation has just been made."""
+
+
+def train_supervised(
+    config: SupervisedConfig, out: Path, tell: Callable[[Progress], None] = lambda _: None, *, report: bool = True
+) -> dict[str, Any]:
+    """Run, or go on with, a training run in the directory `out`; returns the best validation.
+
+    Ctrl-C ends it after the step under way: a checkpoint is written, then KeyboardInterrupt goes on to the caller.
+    With `report`, report.html is written at the end, on resuming, and every few minutes at a validation.
+    """
+    _check_before_writing(config)
+    torch.set_num_threads(config.threads)
+    run = RunDirectory(out, asdict(config), FREE_SETTINGS)
+    try:
+        trainer = _Trainer(config, run)
+        if not report:
+            return trainer.train(tell)
+        with _reporting(out, tell) as tell_and_write:
+            return trainer.train(tell_and_write)
+    finally:
+        run.close()
+
+
+@contextmanager
+def _reporting(run: Path, tell: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+    """Write reports: at the start if there is something to tell, every few minutes, and at the end."""
+    from tengen.learn.report import write_report
+
+    if read_metrics(run):
+        write_report(run)
+    written = time.monotonic()
+
+    def tell_and_write(now: Progress) -> None:
+        nonlocal written
+        tell(now)
+        if now.validation and time.monotonic() - written >= _REPORT_SECONDS:
+            write_report(run)
+            written = time.monotonic()
+
+    try:
+        yield tell_and_write
+    except KeyboardInterrupt:
+        write_report(run)
+        raise
+    write_report(run)
+
+
+def _check_before_writing(config: SupervisedConfig) -> None:
+    """Find mistakes while there is no run directory yet."""
+    name, arguments = parse_network(config.network)
+    describe_network(name, get_encoder(config.encoder).planes, config.size, **arguments)
+    chosen_games(config, "train")
+    chosen_games(config, "test")
+    if config.start_from:
+        read_card(config.start_from)
+
+
+class DivergedError(ValueError):
+    """Training has left the realm of numbers."""
+
+
+class _Trainer:
+    """One run: the network, its optimiser, the data, and where it stands."""
+
+    def __init__(self, config: SupervisedConfig, run: RunDirectory) -> None:
+        self.config, self.run = config, run
+        self.steps = max(1, config.positions // config.batch)
+        self.step, self.best, self.stale = 0, {"loss": float("inf")}, 0
+        self.running_loss, self.seconds = 0.0, 0.0
+        self.encoder = get_encoder(config.encoder)
+        self.network = self._fresh_network()
+        self.rate = config.rate or DEFAULT_RATES.get(config.optimizer, 0.01)
+        weights = self.network.parameters()
+        self.optimizer = build_optimizer(config.optimizer, weights, self.rate, config.momentum, config.decay)
+        self.average: dict[str, Tensor] = {}
+        if config.average:
+            self.average = {name: value.clone() for name, value in self.network.state_dict().items()}
+        if (run.path / "trainer.safetensors").exists():
+            self._resume()
+        else:
+            torch.manual_seed(config.seed)
+        run.rewind(self.step)
+
+    def train(self, tell: Callable[[Progress], None]) -> dict[str, Any]:
+        """Learn until the positions are used up or patience is."""
+        config = self.config
+        first, first_seconds = self.step, self.seconds
+        every = max(1, config.epoch // config.batch)
+        with deferred_interrupts() as interrupted, closing(self._batches()) as batches:
+            while self._done() < 1.0 and not self._out_of_patience():
+                self._advance(batches)
+                validation, stop = None, interrupted()
+                if self.step % every == 0 or self._done() >= 1.0:
+                    validation = self._validate()
+                if validation or self.step % config.checkpoint == 0 or stop:
+                    self._checkpoint()
+                speed = (self.step - first) * config.batch / max(1e-9, self.seconds - first_seconds)
+                tell(self._progress(speed, validation))
+                if stop:
+                    raise KeyboardInterrupt
+        return self.best
+
+    def _advance(self, batches: Iterator[Batch]) -> None:
+        """Take one step, timed."""
+        began = time.monotonic()
+        loss = self._learn(next(batches))
+        if not math.isfinite(loss):
+            raise DivergedError(
+                f"the loss is no number any more at step {self.step}: begin anew (another --out) with a lower --rate "
+                f"than {self.rate:g}, or a --clip"
+            )
+        self.step += 1
+        self.seconds += time.monotonic() - began
+        weight = max(0.01, 1.0 / self.step)  # the mean of all losses at first, then mostly of the last hundred
+        self.running_loss += weight * (loss - self.running_loss)
+
+    def _learn(self, batch: Batch) -> float:
+        """One step of the optimiser; returns the loss."""
+        config = self.config
+        factor = rate_at(config.schedule, self._done(), config.warm_up)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate * factor
+        self.network.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
+            logits = self.network(torch.from_numpy(batch.planes)).policy
+        target = torch.from_numpy(batch.moves)
+        loss = functional.cross_entropy(logits.float(), target, label_smoothing=config.smoothing)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if config.clip:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimizer.step()
+        self._follow()
+        return float(loss.detach())
+
+    def _follow(self) -> None:
+        """Move the running average of weights a little towards the weights."""
+        if not self.average:
+            return
+        weight = 1.0 - min(self.config.average, (self.step + 1) / (self.step + 10))
+        for name, value in self.network.state_dict().items():
+            if value.dtype.is_floating_point:
+                self.average[name].lerp_(value, weight)
+            else:
+                self.average[name].copy_(value)
+
+    def _validate(self) -> dict[str, Any]:
+        """Measure on the test positions; keep the model, as the best one if it is."""
+        network = self._averaged()
+        measures = measure_policy(predictor(network, self.config.bf16), validation_batches(self.config))
+        seen = self.step * self.config.batch
+        line = {"step": self.step, "positions": seen, "train_loss": round(self.running_loss, 4)}
+        line |= {"rate": self.optimizer.param_groups[0]["lr"], "seconds": round(self.seconds, 1), **_prefixed(measures)}
+        self.run.record(line)
+        card = ModelCard.of(
+            network,
+            encoder=self.config.encoder,
+            data=Path(self.config.data).name,
+            recipe={name: value for name, value in asdict(self.config).items() if name not in ("data", "start_from")},
+            positions=seen,
+            hours=round(self.seconds / 3600, 2),
+            validation=measures.as_dict(),
+        )
+        save_model(self.run.path / "last.safetensors", network, card)
+        if measures.loss < self.best["loss"]:
+            self.best, self.stale = measures.as_dict() | {"step": self.step}, 0
+            save_model(self.run.path / "best.safetensors", network, card)
+        else:
+            self.stale += 1
+        return line
+
+    def _averaged(self) -> Network:
+        if not self.average:
+            return self.network.eval()
+        name, arguments = parse_network(self.config.network)
+        network = build_network(name, self.encoder.planes, self.config.size, seed=0, **arguments)
+        network.load_state_dict(self.average)
+        return network.eval()
+
+    def _checkpoint(self) -> None:
+        progress = {"step": self.step, "best": self.best, "stale": self.stale}
+        progress |= {"running_loss": self.running_loss, "seconds": self.seconds}
+        path = self.run.path / "trainer.safetensors"
+        save_checkpoint(path, self.network, self.optimizer, self.average, progress)
+
+    def _resume(self) -> None:
+        path = self.run.path / "trainer.safetensors"
+        progress = load_checkpoint(path, self.network, self.optimizer, self.average)
+        self.step, self.best, self.stale = progress["step"], progress["best"], progress["stale"]
+        self.running_loss, self.seconds = progress["running_loss"], progress["seconds"]
+
+    def _fresh_network(self) -> Network:
+        config = self.config
+        name, arguments = parse_network(config.network)
+        network = build_network(name, self.encoder.planes, config.size, seed=config.seed, **arguments)
+        if config.start_from:
+            other, card = load_model(config.start_from)
+            if (card.network, card.arguments, card.encoder) != (network.name, network.arguments, config.encoder):
+                raise ValueError(
+                    f"{config.start_from} holds {card.network} for the encoder {card.encoder}, "
+                    f"and cannot start a {config.network} for {config.encoder}"
+                )
+            network.load_state_dict(other.state_dict())
+        return network
+
+    def _batches(self) -> Generator[Batch]:
+        config, games = self.config, chosen_games(self.config, "train")
+        loader = PositionLoader(
+            games.game_moves,
+            games.rows,
+            self.encoder,
+            config.size,
+            batch=config.batch,
+            seed=config.seed,
+            symmetries=config.symmetries,
+            threads=config.loaders,
+            start=self.step * config.batch,
+        )
+        return loader.batches()
+
+    def _done(self) -> float:
+        """Which share of the run is done, 0 to 1: by positions, or by time if that runs out first."""
+        by_time = self.seconds / (3600 * self.config.hours) if self.config.hours else 0.0
+        return max(self.step / self.steps, by_time)
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self.config.patience <= self.stale
+
+    def _progress(self, speed: float, validation: dict[str, Any] | None) -> Progress:
+        rate = self.optimizer.param_groups[0]["lr"]
+        seen = self.step * self.config.batch
+        return Progress(self.step, self.steps, seen, self.running_loss, rate, speed, self._done(), validation)
+
+
+def predictor(network: Network, bf16: bool = False) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+    """The policy of a network as a function from planes uint8[B, C, N, N] to logits float32[B, A]."""
+
+    def predict(planes: NDArray[np.uint8]) -> NDArray[np.float32]:
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            logits: NDArray[np.float32] = network(torch.from_numpy(planes)).policy.float().numpy()
+            return logits
+
+    return predict
+
+
+def _prefixed(measures: PolicyMeasures) -> dict[str, Any]:
+    return {f"test_{name}": value for name, value in measures.as_dict().items()}

@@ -1,0 +1,400 @@
+"""The fast policy of the AlphaGo paper: a linear softmax over local shapes and simple tactics.
+
+The score of a move is a sum of weights, one for each feature that it has; its probability is exp(score) over the sum
+of all. The features follow Extended Data Table 4 of Silver et al. (2016), with liberties in the shapes:
+
+| features | how many | what                                                                                          |
+|----------|----------|-----------------------------------------------------------------------------------------------|
+| shape    |  2**15   | 3x3 around the move, with the liberties (1, 2, more) of its four neighbours                    |
+| diamond  |  2**18   | the twelve cells around the move, likewise (hashed)                                            |
+| point    |   165    | distances from the two nearest edges, and whether there are stones in the 7x7 around           |
+| tactic   |   400    | stones captured, put in atari, saved from atari, put in self-atari: how many                   |
+| last     |    66    | where the move lies from the opponent's last move, up to ten lines away                        |
+| before   |    66    | where it lies from the player's own last move                                                  |
+| response |  2**18   | the twelve cells around the last move, and where the answer lies from it (5x5; hashed)         |
+| near     |  2**15   | the shape again, for answers in the 5x5 around the last move                                   |
+| rescue   |     6    | it saves a string that the last move put in atari: by running, by capturing; stones saved      |
+| pass     |     2    | pass, and pass after a pass                                                                    |
+
+The first four depend on the board alone (`static_features`), the others on the last two moves as well.
+"""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.go.board import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    EMPTY_COUNT,
+    KO,
+    NO_CELL,
+    PASSES,
+    SIZE,
+    WHITE,
+    atari_cell,
+    cell_count,
+)
+from tengen.games.go.guided import is_self_atari
+from tengen.games.go.legality import is_breathing
+from tengen.search.fast_shapes import (
+    OFFSETS,
+    OWN_BITS,
+    REACH,
+    SHAPES,
+    TACTICAL,
+    TURN_BITS,
+    liberty_class,
+    read_far,
+    read_shape,
+    shape_class,
+    swap_shape,
+)
+
+HASHED: Final = 1 << 18
+WINDOW: Final = 10  # how many lines away the last moves are seen
+CROWD: Final = 3  # lines around a point in which stones are counted
+_PLACES: Final = (WINDOW + 1) * (WINDOW + 2) // 2
+_POINTS: Final = 55 * 3
+
+SECTIONS: Final = {
+    "shape": SHAPES,
+    "diamond": HASHED,
+    "point": _POINTS,
+    "tactic": 400,
+    "last": _PLACES,
+    "before": _PLACES,
+    "response": HASHED,
+    "near": SHAPES,
+    "rescue": 6,
+    "pass": 2,
+}
+"""The tables of weights, in the order in which they lie in one flat array."""
+_starts = np.cumsum([0, *SECTIONS.values()]).tolist()
+WEIGHTS: Final = int(_starts[-1])
+SHAPE, DIAMOND, POINT, TACTIC, LAST, BEFORE, RESPONSE, NEAR, RESCUE, PASS_ = (int(start) for start in _starts[:-1])
+
+STATIC: Final = 4  # features of every move
+MOST: Final = 9  # features of one move at most
+RESCUES: Final = 32  # moves that save stones, at most
+
+
+class Scene(NamedTuple):
+    """What is known of a board before its moves are looked at."""
+
+    classes: NDArray[np.uint8]  # [P] at the head of a string: 1, 2 or 3 (or more) liberties
+    crowd: NDArray[np.int16]  # [P] stones in the 7x7 around a point
+
+
+class Candidates(NamedTuple):
+    """The legal moves of a position with their features; pass is the last."""
+
+    cells: NDArray[np.int64]  # [P] NO_CELL for pass
+    features: NDArray[np.int32]  # [P, MOST]
+    counts: NDArray[np.int64]  # [P] how many features each has
+    slots: NDArray[np.int64]  # [P] where a cell stands among the candidates, or -1
+    rescues: NDArray[np.int64]  # [RESCUES, 2] scratch: cell, kind
+
+
+def new_scene(size: int) -> Scene:
+    """Room for one scene."""
+    return Scene(np.zeros(cell_count(size), np.uint8), np.zeros(cell_count(size), np.int16))
+
+
+def new_candidates(size: int) -> Candidates:
+    """Room for the candidates of one position."""
+    cells = cell_count(size)
+    return Candidates(
+        np.zeros(cells, np.int64),
+        np.zeros((cells, MOST), np.int32),
+        np.zeros(cells, np.int64),
+        np.full(cells, -1, np.int64),
+        np.zeros((RESCUES, 2), np.int64),
+    )
+
+
+# ------------------------------------------------------------------------------------------- the board
+
+
+@njit(cache=True, nogil=True)
+def survey(board, scene):  # type: ignore[no-untyped-def]
+    """Look at a whole board: the liberties of all strings and the stones around all points."""
+    size = board.info[SIZE]
+    stride = size + 1
+    scene.crowd[:] = 0
+    for row in range(size):
+        for col in range(size):
+            p = (row + 1) * stride + col + 1
+            if board.color[p] != EMPTY:
+                add_to_crowd(scene.crowd, p, size, 1)
+                if board.head[p] == p:
+                    scene.classes[p] = liberty_class(board, p)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_to_crowd(crowd, p, size, change):  # type: ignore[no-untyped-def]
+    """Count a stone that comes (change 1) or goes (-1) at the points around it."""
+    stride = size + 1
+    row, col = p // stride, p % stride
+    for r in range(max(1, row - CROWD), min(size, row + CROWD) + 1):
+        for q in range(r * stride + max(1, col - CROWD), r * stride + min(size, col + CROWD) + 1):
+            crowd[q] += change
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def string_size(board, stone, at_most):  # type: ignore[no-untyped-def]
+    """How many stones the string has; counting ends at `at_most`."""
+    u = np.uint64
+    first = board.head[u(stone)]
+    s = board.next[first]
+    count = 1
+    while s != first and count < at_most:
+        count += 1
+        s = board.next[s]
+    return count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def hashed(key):  # type: ignore[no-untyped-def]
+    """A number below HASHED from a key (Fibonacci hashing)."""
+    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - 18))
+
+
+# ------------------------------------------------------------------------------------ static features
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def diamond_feature(shape, far, tables):  # type: ignore[no-untyped-def]
+    """The feature of twelve cells; shape: an entry of `ShapeTables.shape`, far: as seen by the player."""
+    turn, own = (shape >> TURN_BITS) & 7, (shape >> OWN_BITS) & 255
+    turned = tables.far_least[np.uint64(own), np.uint64(turn_far(far, turn))]
+    return DIAMOND + hashed((np.int64(shape_class(shape)) << 8) | np.int64(turned))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def turn_far(far, turn):  # type: ignore[no-untyped-def]
+    """Apply a symmetry to the four fields of `far`."""
+    if turn & 4:  # top and bottom stay, right and left change places
+        far = (far & 0b00110011) | (far & 0b00001100) << 4 | (far & 0b11000000) >> 4
+    turns = 2 * (turn & 3)
+    return (far << turns | far >> (8 - turns)) & 255
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def point_feature(board, scene, p):  # type: ignore[no-untyped-def]
+    """Distances from the edges, ten standing for more, and whether stones are around: none, one, more."""
+    size = board.info[SIZE]
+    row, col = p // (size + 1) - 1, p % (size + 1) - 1
+    a = min(row, size - 1 - row, 9)
+    b = min(col, size - 1 - col, 9)
+    if a > b:
+        a, b = b, a
+    return POINT + 3 * (b * (b + 1) // 2 + a) + min(np.int64(2), np.int64(scene.crowd[np.uint64(p)]))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _band(count):  # type: ignore[no-untyped-def]
+    """0, 1, 2, 3 to 4, 5 or more stones, as 0 to 4."""
+    return count if count < 3 else (3 if count < 5 else 4)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def tactic_feature(board, p, color, code):  # type: ignore[no-untyped-def]
+    """What the move does to the strings beside it; code: the shape as the player sees it."""
+    stride = board.info[SIZE] + 1
+    captured, attacked, saved, joined = 0, 0, 0, 0
+    sides = code >> 8
+    for step in (-stride, 1, stride, -1):
+        side = sides & 7
+        sides >>= 3
+        if side == 1 or side == 2:
+            joined = max(joined, string_size(board, p + step, 5))
+            if side == 1:
+                saved = max(saved, string_size(board, p + step, 3))
+        elif side == 4:
+            captured = max(captured, string_size(board, p + step, 5))
+        elif side == 5:
+            attacked = max(attacked, string_size(board, p + step, 3))
+    risked = 0
+    if captured == 0 and is_self_atari(board, p, color):
+        risked, saved = _band(joined + 1), 0
+    return TACTIC + ((_band(captured) * 5 + risked) * 4 + attacked) * 4 + saved
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def static_features(board, scene, tables, p, color, out):  # type: ignore[no-untyped-def]
+    """Write the STATIC features of the move p of `color` to out; returns its entry in `ShapeTables.shape`."""
+    code = read_shape(board, scene.classes, p)
+    far = read_far(board, p)
+    if color == WHITE:
+        code = swap_shape(code, tables)
+        far = np.int64(tables.swap_colors[np.uint64(far)])
+    shape = np.int64(tables.shape[np.uint64(code)])
+    out[0] = SHAPE + shape_class(shape)
+    out[1] = diamond_feature(shape, far, tables)
+    out[2] = point_feature(board, scene, p)
+    out[3] = tactic_feature(board, p, color, code) if shape & TACTICAL else TACTIC
+    return shape
+
+
+# ----------------------------------------------------------------------- features of the last two moves
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def place_of(rows, cols):  # type: ignore[no-untyped-def]
+    """The number of the offset (rows, cols) up to symmetry, or -1 outside the window."""
+    a, b = abs(rows), abs(cols)
+    if a > b:
+        a, b = b, a
+    return b * (b + 1) // 2 + a if b <= WINDOW else -1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def response_key(board, classes, tables, last, color):  # type: ignore[no-untyped-def]
+    """(key, symmetry, second symmetry, symmetries left): the diamond around the last move, as `color` sees it.
+
+    An answer at an offset o has the feature `response_feature(key, ..., o)`.
+    """
+    code = read_shape(board, classes, last)
+    far = read_far(board, last)
+    if color == WHITE:
+        code = swap_shape(code, tables)
+        far = np.int64(tables.swap_colors[far])
+    shape = np.int64(tables.shape[code])
+    turn, own = (shape >> TURN_BITS) & 7, (shape >> OWN_BITS) & 255
+    turned = turn_far(far, turn)
+    liberties = np.int64(0)
+    if board.color[last] != EMPTY:
+        liberties = np.int64(classes[board.head[last]])
+    key = shape_class(shape) << 10 | np.int64(tables.far_least[own, turned]) << 2 | liberties
+    return key, turn, np.int64(tables.far_turn[own, turned]), np.int64(tables.far_own[own, turned])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def response_feature(tables, key, turn, second, own, offset):  # type: ignore[no-untyped-def]
+    """The feature of an answer at `offset` (0 to OFFSETS - 1, row by row) from the last move."""
+    u = np.uint64
+    least = tables.offset_least[u(own), tables.offset_turned[u(second), tables.offset_turned[u(turn), u(offset)]]]
+    return RESPONSE + hashed(key * OFFSETS + np.int64(least))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def find_rescues(board, last, color, rescues):  # type: ignore[no-untyped-def]
+    """The moves that save strings of `color` which stand in atari beside the last move; returns how many.
+
+    Writes rows (cell, kind): 0 to 2 for running with 1, 2 or more stones, 3 to 5 for capturing an attacker.
+    """
+    count = 0
+    if last == NO_CELL:
+        return count
+    stride = board.info[SIZE] + 1
+    for q in (last - 1, last + 1, last - stride, last + stride):
+        if board.color[q] != color:
+            continue
+        run = atari_cell(board.liberties[board.head[q]])
+        if run == NO_CELL:
+            continue
+        kind = string_size(board, q, 3) - 1
+        if not is_self_atari(board, run, color):
+            count = _note_rescue(rescues, count, run, kind)
+        first = board.head[q]
+        s = first
+        while True:
+            p = np.int64(s)
+            for n in (p - 1, p + 1, p - stride, p + stride):
+                if board.color[n] == 3 - color:
+                    a = atari_cell(board.liberties[board.head[n]])
+                    if a != NO_CELL:
+                        count = _note_rescue(rescues, count, a, 3 + kind)
+            s = board.next[s]
+            if s == first:
+                break
+    return count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _note_rescue(rescues, count, p, kind):  # type: ignore[no-untyped-def]
+    """Note a saving move once, for the most that it does."""
+    for i in range(count):
+        if rescues[i, 0] == p:
+            rescues[i, 1] = max(rescues[i, 1], kind)
+            return count
+    if count < RESCUES:
+        rescues[count, 0] = p
+        rescues[count, 1] = kind
+        count += 1
+    return count
+
+
+# ------------------------------------------------------------------------------------- whole positions
+
+
+@njit(cache=True, nogil=True)
+def find_candidates(board, scene, tables, last, before, color, candidates):  # type: ignore[no-untyped-def]
+    """List the moves of `color` with their features, a pass at the end; returns how many there are.
+
+    Legal by simple ko and without suicide; eyes are not left out. `last` is the opponent's last move and `before`
+    the player's own, NO_CELL for none; the scene is that of the board.
+    """
+    stride = board.info[SIZE] + 1
+    cells, features, counts = candidates.cells, candidates.features, candidates.counts
+    key, turn, second, own = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    if last != NO_CELL:
+        key, turn, second, own = response_key(board, scene.classes, tables, last, color)
+    candidates.slots[:] = -1
+    n = 0
+    for i in range(board.info[EMPTY_COUNT]):
+        p = np.int64(board.empties[i])
+        if p == board.info[KO] or not is_breathing(board, p, color):
+            continue
+        cells[n] = p
+        candidates.slots[p] = n
+        shape = static_features(board, scene, tables, p, color, features[n])
+        k = STATIC
+        if last != NO_CELL:
+            rows, cols = p // stride - last // stride, p % stride - last % stride
+            place = place_of(rows, cols)
+            if place >= 0:
+                features[n, k] = LAST + place
+                k += 1
+            if max(abs(rows), abs(cols)) <= REACH:
+                offset = (rows + REACH) * (2 * REACH + 1) + cols + REACH
+                features[n, k] = response_feature(tables, key, turn, second, own, offset)
+                features[n, k + 1] = NEAR + shape_class(shape)
+                k += 2
+        if before != NO_CELL:
+            place = place_of(p // stride - before // stride, p % stride - before % stride)
+            if place >= 0:
+                features[n, k] = BEFORE + place
+                k += 1
+        counts[n] = k
+        n += 1
+    for i in range(find_rescues(board, last, color, candidates.rescues)):
+        slot = candidates.slots[candidates.rescues[i, 0]]
+        if slot >= 0:
+            features[slot, counts[slot]] = RESCUE + candidates.rescues[i, 1]
+            counts[slot] += 1
+    cells[n] = NO_CELL
+    features[n, 0] = PASS_ + min(np.int64(1), board.info[PASSES])
+    counts[n] = 1
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def score_candidates(weights, candidates, n, scores):  # type: ignore[no-untyped-def]
+    """Write the sums of weights to scores: float32[P]; returns the logarithm of the sum of their exponentials."""
+    highest = np.float32(-1e30)
+    for i in range(n):
+        score = np.float32(0.0)
+        for k in range(candidates.counts[i]):
+            score += weights[candidates.features[i, k]]
+        scores[i] = score
+        highest = max(highest, score)
+    total = 0.0
+    for i in range(n):
+        total += math.exp(scores[i] - highest)
+    return highest + math.log(total)

@@ -1,0 +1,86 @@
+"""The player without search: a network's moves made sensible."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tengen.agents.policy import Policy, PolicyAgent, sensible_moves
+from tengen.agents.registry import load_agent
+from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games.go.coordinates import to_cell
+from tengen.games.go.playout import is_eye
+from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.network import build_network
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network for 7x7 that has learned nothing."""
+    path = tmp_path_factory.mktemp("models") / "naive.safetensors"
+    network = build_network("residual", 11, 7, seed=1, blocks=1, filters=8)
+    save_model(path, network, ModelCard.of(network, encoder="simple"))
+    return path
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_plays_whole_games_of_legal_moves_and_fills_no_eye(model: Path, temperature: float) -> None:
+    state = GameState.new(7, "tromp-taylor")
+    agent = PolicyAgent(Policy(str(model), temperature, seed=1))
+    while not state.is_over and state.move_number < 300:
+        move = agent.choose(state).move
+        assert state.is_legal(move)
+        if move != PASS:
+            assert not is_eye(state.board, to_cell(move, 7), state.to_play, 0)
+        state = state.play(move)
+
+
+def test_the_greedy_player_plays_the_likeliest_move_and_says_how_likely(model: Path) -> None:
+    state = GameState.new(7).play(24)
+    decision = load_agent(f"policy:{model}").choose(state)
+    assert decision.move == max(decision.priors, key=lambda move: decision.priors[move])
+    assert 0 < sum(decision.priors.values()) <= 1 + 1e-6
+    assert "likely" in decision.note
+
+
+def test_temperature_draws_among_likely_moves_and_a_seed_repeats_them(model: Path) -> None:
+    def opening(seed: int) -> list[int]:
+        state, agent = GameState.new(7), PolicyAgent(Policy(str(model), 1.0, seed))
+        for _ in range(8):
+            state = state.play(agent.choose(state).move)
+        return [move for _, move in state.moves]
+
+    assert opening(1) == opening(1)
+    assert len({tuple(opening(seed)) for seed in range(4)}) > 1
+
+
+def test_passes_after_a_pass_when_the_count_is_won(model: Path) -> None:
+    black = [row * 7 + col for row in range(7) for col in range(7) if (row + col) % 2 and row < 6] + [42, 44, 46, 48]
+    state = GameState.setup(7, "chinese", 0.5, black=black, to_play=WHITE).play(PASS)
+    assert PolicyAgent(Policy(str(model))).choose(state).move == PASS
+
+
+def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
+    state = GameState.setup(5, "chinese", 0.5, black=[1, 5, 6, 7, 3, 9, 8], to_play=BLACK)
+    moves = sensible_moves(state)
+    assert PASS in moves
+    assert 0 not in moves, "the corner is an eye"
+    assert set(moves) <= set(state.legal_moves())
+
+
+def test_another_board_size_is_refused(model: Path) -> None:
+    with pytest.raises(ValueError, match="7x7 only"):
+        load_agent(f"policy:model={model}").choose(GameState.new(9))
+
+
+@pytest.mark.parametrize("spec", ["policy:model=/no/such/file", "policy:temperature=-1", "policy:model=x,depth=2"])
+def test_what_cannot_be_loaded_says_so(spec: str) -> None:
+    with pytest.raises(ValueError, match=r"model|temperature|depth"):
+        load_agent(spec)
+
+
+def test_the_same_position_gives_the_same_answer(model: Path) -> None:
+    state, agent = GameState.new(7), PolicyAgent(Policy(str(model)))
+    first, second = agent.choose(state), agent.choose(state)
+    assert first.move == second.move
+    assert np.allclose(list(first.priors.values()), list(second.priors.values()))

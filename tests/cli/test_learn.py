@@ -1,0 +1,150 @@
+"""`tengen learn` from the outside: a run from games to report, its mistakes, and Ctrl-C."""
+
+import dataclasses
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from tengen.cli.config_options import command_line
+from tengen.cli.main import app
+from tengen.data.build import build_dataset
+from tengen.learn.run_directory import read_metrics, read_settings
+from tengen.learn.supervised_config import SupervisedConfig
+
+from ..data.packed_games import record
+
+runner = CliRunner()
+SMALL = ["--size", "5", "--network", "small:filters=4-4,dense=8", "--batch", "16", "--positions", "160"]
+SMALL += ["--epoch", "80", "--validate", "32"]
+# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
+COMMAND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of random games on 5x5."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "games").mkdir()
+    for seed in range(60):
+        (folder / "games" / f"{seed}.sgf").write_bytes(record(seed, 5, 20))
+    build_dataset([folder / "games"], folder / "built", workers=1)
+    return folder / "built"
+
+
+def test_from_games_to_a_measured_model(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["learn", "supervised", "--data", str(data), *SMALL, "--no-bf16"])
+    assert result.exit_code == 0, result.output
+    (run,) = (tmp_path / "runs").iterdir()
+    assert run.name.startswith("simple-small-filters-4-4-dense-8-")
+    assert read_settings(run)["bf16"] is False
+    assert "Best validation: top-1" in result.stdout
+    assert (run / "report.html").exists()
+    assert result.stderr.count("positions/s") == len(read_metrics(run)) == 2
+
+    report = tmp_path / "figures.json"
+    model = run / "best.safetensors"
+    arguments = ["learn", "evaluate", str(model), "--data", str(data), "--positions", "32", "--json", str(report)]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "moves 1-20" in result.stdout
+    figures = json.loads(report.read_text())
+    best = min(read_metrics(run), key=lambda line: line["test_loss"])
+    assert (figures["positions"], figures["split"], figures["encoder"]) == (32, "test", "simple")
+    assert figures["loss"] == pytest.approx(best["test_loss"], abs=0.01)  # the very positions of the validation
+
+    (run / "report.html").unlink()
+    result = runner.invoke(app, ["learn", "report", str(run)])
+    assert result.exit_code == 0, result.output
+    assert (run / "report.html").exists()
+
+
+def test_a_sweep_ends_in_a_table(data: Path, tmp_path: Path) -> None:
+    small = [word for word in SMALL if word not in ("--network", "small:filters=4-4,dense=8", "--batch", "16")]
+    arguments = ["learn", "sweep", "--data", str(data), *small, "--networks", "small:filters=4-4,dense=8"]
+    arguments += ["--encoders", "simple,oneplane", "--optimizers", "sgd=0.1", "--batches", "16"]
+    result = runner.invoke(app, [*arguments, "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^ ?oneplane +[\d,]+ +[\d.]+% ±", result.stdout, re.MULTILINE)
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "sweep.json", "sweep.csv", "sweep.md", "sweep.png"}
+    assert [run["rate"] for run in json.loads((tmp_path / "sweep.json").read_text())["runs"]] == [0.1, 0.1]
+
+
+def test_every_setting_is_an_option_with_its_help_and_default() -> None:
+    command = get_command(app).commands["learn"].commands["supervised"]  # type: ignore[attr-defined]
+    options = {parameter.name: parameter for parameter in command.params}
+    for field in dataclasses.fields(SupervisedConfig):
+        option = options[field.name]
+        assert f"--{field.name.replace('_', '-')}" in option.opts
+        assert option.help
+        assert option.required == (field.name == "data")
+        if not option.required:
+            assert option.default == field.default
+    assert options.keys() - {field.name for field in dataclasses.fields(SupervisedConfig)} <= {"out", "help"}
+
+
+def test_a_configuration_as_a_command_line() -> None:
+    config = SupervisedConfig("my data", bf16=False, min_rank=1, rate=0.5, network="residual:blocks=1")
+    line = command_line("tengen learn supervised", config, out=Path("runs/x"))
+    assert shlex.split(line) == [
+        *("tengen", "learn", "supervised", "--data", "my data", "--network", "residual:blocks=1", "--rate", "0.5"),
+        *("--no-bf16", "--min-rank", "1", "--out", "runs/x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["supervised", "--data", "nowhere"], "nowhere holds no dataset: make one with `tengen data build`"),
+        (["supervised", "--data", "DATA", "--optimizer", "best"], "no optimizer is called 'best': choose from sgd"),
+        (["supervised", "--data", "DATA", "--encoder", "best"], "there is no encoder 'best'"),
+        (["supervised", "--data", "DATA"], "is of that kind"),  # there are no games on 19x19
+        (["evaluate", "nobody", "--data", "DATA"], "no model is called 'nobody'"),
+        (["sweep", "--data", "DATA", "--batches", "many"], "batches 'many' are no numbers"),
+        (["report", "nowhere"], "nowhere is no directory of a run"),
+    ],
+)
+def test_mistakes_are_one_line_and_write_nothing(
+    arguments: list[str], line: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["learn", *(str(data) if word == "DATA" else word for word in arguments)])
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("tengen: ")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_ctrl_c_saves_and_tells_how_to_go_on(data: Path, tmp_path: Path) -> None:
+    arguments = ["--data", str(data), *SMALL, "--positions", "100000000", "--checkpoint", "100000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "learn", "supervised", *arguments, "--out", "run"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = ""
+    while "positions/s" not in said:  # until the first validation
+        said += (line := process.stderr.readline())
+        assert line, said
+    process.send_signal(signal.SIGINT)
+    said = process.stderr.read()
+    assert process.wait() == 130
+    assert "everything is saved in run" in said
+    command = next(line.strip() for line in said.splitlines() if "tengen learn" in line)
+    assert shlex.split(command)[3:5] == ["--data", str(data)]
+    assert shlex.split(command)[-2:] == ["--out", "run"]
+    assert "Traceback" not in said
+    assert (tmp_path / "run" / "trainer.safetensors").exists()
+    assert (tmp_path / "run" / "report.html").exists()

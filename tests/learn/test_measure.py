@@ -1,0 +1,60 @@
+"""Measures against a slow and obvious version."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tengen.learn.loader import Batch
+from tengen.learn.measure import PHASES, PolicyMeasures, measure_policy, phase_name
+
+
+def slow_measures(logits: np.ndarray, moves: np.ndarray, plies: np.ndarray) -> tuple[float, float, float, dict]:
+    """Mean loss, top-1, top-5 and (positions, right) by phase; of equal logits the wrong ones come first."""
+    losses, ranks = [], []
+    for row, move in zip(logits.astype(np.float64), moves):
+        losses.append(math.log(sum(math.exp(x) for x in row)) - row[move])
+        ranks.append(sum(1 for i, x in enumerate(row) if x > row[move] or (x == row[move] and i != move)))
+    phases = dict.fromkeys(PHASES, (0, 0))
+    for rank, ply in zip(ranks, plies):
+        for low, high in PHASES:
+            if low <= ply < high:
+                seen, right = phases[low, high]
+                phases[low, high] = (seen + 1, right + (rank == 0))
+    return float(np.mean(losses)), np.mean([r == 0 for r in ranks]), np.mean([r < 5 for r in ranks]), phases
+
+
+@pytest.mark.parametrize("levels", [3, 20, 1000])
+def test_measures_are_those_of_the_slow_version(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    logits = rng.integers(-levels, levels, (200, 26)).astype(np.float32) * 10 / levels
+    moves, plies = rng.integers(0, 26, 200), rng.integers(0, 300, 200)
+    planes = np.zeros((200, 1, 5, 5), np.uint8)
+    batches = [Batch(planes[i:j], moves[i:j], plies[i:j], plies[i:j]) for i, j in ((0, 64), (64, 65), (65, 200))]
+    rows = iter(range(200))
+    measures = measure_policy(lambda planes: logits[[next(rows) for _ in planes]], batches)
+    loss, top1, top5, phases = slow_measures(logits, moves, plies)
+    assert measures.positions == 200
+    assert measures.loss == pytest.approx(loss, rel=1e-5)
+    assert (measures.top1, measures.top5, measures.by_phase) == (top1, top5, phases)
+
+
+def test_a_constant_policy_is_not_right() -> None:
+    measures = PolicyMeasures()
+    measures.add(np.zeros((3, 26), np.float32), np.array([0, 7, 25]), np.array([0, 1, 2]))
+    assert (measures.top1, measures.top5) == (0, 0)
+    assert measures.loss == pytest.approx(math.log(26))
+
+
+def test_large_logits_do_not_overflow() -> None:
+    measures = PolicyMeasures()
+    measures.add(np.array([[2e4, 0.0]], np.float32), np.array([1]), np.array([0]))
+    assert measures.loss == pytest.approx(2e4)
+
+
+def test_phases_without_positions_are_left_out_of_the_summary() -> None:
+    measures = PolicyMeasures()
+    measures.add(np.array([[1.0, 0.0]], np.float32), np.array([0]), np.array([59]))
+    assert measures.as_dict()["top1_by_phase"] == {"moves 21-60": 1.0}
+    assert [phase_name(phase) for phase in PHASES][-1] == "moves 181+"
+    assert PolicyMeasures().as_dict()["loss"] == 0

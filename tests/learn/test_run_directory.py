@@ -1,0 +1,136 @@
+"""The run directory belongs to one run, keeps every line, and lets one process in."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tengen.learn.run_directory import (
+    RunDirectory,
+    RunDirectoryError,
+    read_metrics,
+    read_settings,
+    settings_as_toml,
+)
+
+SETTINGS = {"network": "small", "rate": 0.1, "bf16": True, "threads": 1}
+
+
+def steps(path: Path) -> list[int]:
+    return [line["step"] for line in read_metrics(path)]
+
+
+def tensorboard_steps(path: Path, tag: str) -> list[int]:
+    """The steps that TensorBoard shows."""
+    events = EventAccumulator(str(path / "tensorboard"))
+    events.Reload()
+    return [event.step for event in events.Scalars(tag)]
+
+
+def test_metrics_and_settings_are_kept(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "a" / "b", SETTINGS)
+    run.record({"step": 1, "loss": 2.5})
+    run.record({"step": 2, "loss": 2.0})
+    assert run.metrics() == [{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.0}]
+    run.close()
+    assert read_settings(run.path) == SETTINGS
+    assert read_metrics(run.path)[1] == {"step": 2, "loss": 2.0}
+
+
+def test_only_one_process_has_it(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, SETTINGS)
+    with pytest.raises(RunDirectoryError, match="under way in another process"):
+        RunDirectory(tmp_path, SETTINGS)
+    run.close()
+    RunDirectory(tmp_path, SETTINGS).close()
+
+
+def test_it_belongs_to_one_run_for_ever(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, SETTINGS).close()
+    with pytest.raises(RunDirectoryError, match=r"rate 0\.1 where you ask for 0\.2: choose another --out"):
+        RunDirectory(tmp_path, SETTINGS | {"rate": 0.2})
+    RunDirectory(tmp_path, SETTINGS | {"threads": 4}, frozenset({"threads"})).close()
+    assert read_settings(tmp_path)["threads"] == 4
+    RunDirectory(tmp_path, SETTINGS | {"threads": 4}).close()  # a refusal leaves no lock behind
+
+
+def test_a_torn_line_is_dropped_and_later_steps_with_it(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, SETTINGS)
+    for step in (10, 20, 30):
+        run.record({"step": step})
+    run.close()
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 40, "lo')
+    assert steps(tmp_path) == [10, 20, 30]
+    run = RunDirectory(tmp_path, SETTINGS)
+    run.rewind(20)
+    run.record({"step": 30, "again": True})
+    run.close()
+    assert steps(tmp_path) == [10, 20, 30]
+    assert json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])["again"]
+
+
+def test_rewinding_never_takes_kept_lines_out_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a `kill -9` in the middle of it would leave: every line that was to stay."""
+    run = RunDirectory(tmp_path, SETTINGS)
+    for step in (10, 20, 30):
+        run.record({"step": step})
+    seen: list[list[int]] = []
+    monkeypatch.setattr("tengen.learn.run_directory.os.fsync", lambda _: seen.append(steps(tmp_path)))
+    monkeypatch.setattr(run, "_metrics", Spy(run._metrics, lambda: seen.append(steps(tmp_path))))
+    run.rewind(20)
+    run.close()
+    assert seen
+    assert all(kept[:2] == [10, 20] for kept in seen)
+
+
+class Spy:
+    """A file that looks at itself after every call."""
+
+    def __init__(self, file: object, look: object) -> None:
+        self.file, self.look = file, look
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self.file, name)
+
+        def call(*arguments: object) -> object:
+            result = method(*arguments)
+            if name not in ("fileno", "close"):
+                self.look()  # type: ignore[operator]
+            return result
+
+        return call
+
+
+def test_tensorboard_shows_each_step_once(tmp_path: Path) -> None:
+    for first, last in ((0, 40), (20, 60)):
+        run = RunDirectory(tmp_path, SETTINGS)
+        run.rewind(first)
+        for step in range(first + 10, last + 1, 10):
+            run.record({"step": step, "test_loss": 1 / step, "rate": 0.1, "test_top1_by_phase": {"moves 1-20": 0.5}})
+        run.close()
+    for tag in ("test/loss", "run/rate", "test/top1_by_phase/moves 1-20"):
+        assert tensorboard_steps(tmp_path, tag) == [10, 20, 30, 40, 50, 60]
+
+
+def test_no_run_is_told(tmp_path: Path) -> None:
+    for read in (read_metrics, read_settings):
+        with pytest.raises(RunDirectoryError, match="no directory of a run"):
+            read(tmp_path)
+    (tmp_path / "config.toml").write_text("= = =")
+    with pytest.raises(RunDirectoryError, match="cannot be read"):
+        read_settings(tmp_path)
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), st.text() | st.integers(-(2**63), 2**63 - 1) | st.booleans()))
+def test_settings_survive_as_toml(settings: dict[str, str | int | bool]) -> None:
+    assert tomllib.loads(settings_as_toml(settings)) == settings
+
+
+@given(st.floats(allow_nan=False))
+def test_numbers_survive_as_toml(number: float) -> None:
+    assert tomllib.loads(settings_as_toml({"number": number})) == {"number": number}

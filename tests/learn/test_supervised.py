@@ -1,0 +1,243 @@
+"""Training from end to end at toy size: it learns, and however it is stopped it goes on as if it had not been."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from tengen.learn.run_directory import RunDirectoryError, read_metrics
+from tengen.learn.supervised import DivergedError, Progress, predictor, train_supervised
+from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
+from tengen.nets.model_file import load_model, read_card
+
+NETWORK = "residual:blocks=1,filters=8,dropout=0.1"
+
+
+def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
+    """A run of 20 steps with 4 validations and a checkpoint every 3 steps."""
+    defaults: dict[str, Any] = {"network": NETWORK, "size": 5, "batch": 16, "positions": 320, "epoch": 80}
+    defaults |= {"validate": 64, "checkpoint": 3, "bf16": False}
+    return SupervisedConfig(data=str(tiny), **(defaults | settings))
+
+
+def train(config: SupervisedConfig, out: Path, tell: Callable[[Progress], None] = lambda _: None) -> dict[str, Any]:
+    return train_supervised(config, out, tell, report=False)
+
+
+class Stopped(Exception):
+    """Stands for a power cut."""
+
+
+def stopping_at(*steps: int) -> Callable[[Progress], None]:
+    def tell(now: Progress) -> None:
+        if now.step in steps:
+            raise Stopped
+
+    return tell
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Weights, averages, optimiser, random numbers, models and metrics, to the last bit; but for the time."""
+    for name in ("trainer.safetensors", "best.safetensors", "last.safetensors"):
+        mine, its = (safetensors.numpy.load((run / name).read_bytes()) for run in (one, other))
+        assert mine.keys() == its.keys()
+        for key in mine:
+            np.testing.assert_array_equal(mine[key], its[key], f"{name} {key}")
+    lines, others = ([line | {"seconds": 0} for line in read_metrics(run)] for run in (one, other))
+    assert lines == others
+
+
+def test_it_learns(tiny: Path, tmp_path: Path) -> None:
+    told: list[Progress] = []
+    config = make_config(tiny, batch=64, positions=10_000, epoch=2500, average=0.98)
+    best = train(config, tmp_path, told.append)
+    metrics = read_metrics(tmp_path)
+    assert [line["positions"] for line in metrics] == [2496, 4992, 7488, 9984]
+    assert metrics[-1]["test_loss"] < metrics[0]["test_loss"] < np.log(26)
+    assert metrics[-1]["train_loss"] < metrics[0]["train_loss"]
+    assert best["loss"] == min(line["test_loss"] for line in metrics)
+    assert best["top1"] > 3 / 26
+    assert [now.step for now in told] == list(range(1, 157))
+    assert [now.step for now in told if now.validation] == [line["step"] for line in metrics]
+    assert told[-1].done == 1.0
+    assert read_card(tmp_path / "best.safetensors").training["validation"]["top1"] == best["top1"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"average": 0.9, "optimizer": "adam"}, {"bf16": True, "smoothing": 0.1}])
+def test_a_run_that_was_stopped_thrice_ends_as_one_that_was_not(
+    settings: dict[str, Any], tiny: Path, tmp_path: Path
+) -> None:
+    config = make_config(tiny, **settings)
+    straight, stopped = tmp_path / "straight", tmp_path / "stopped"
+    train(config, straight)
+    for step in (2, 8, 15):  # before the first checkpoint, between two, at a validation
+        with pytest.raises(Stopped):
+            train(config, stopped, stopping_at(step))
+    assert train(replace(config, loaders=3), stopped) == train(config, straight)
+    assert_same_run(straight, stopped)
+
+
+def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny)
+    with pytest.raises(Stopped):
+        train(config, tmp_path, stopping_at(8))
+    told: list[int] = []
+    train(config, tmp_path, lambda now: told.append(now.step))
+    assert told == list(range(7, 21))
+    train(config, tmp_path, stopping_at(*range(100)))  # nothing is left to do
+
+
+def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny)
+
+    def interrupt(now: Progress) -> None:
+        if now.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.default_int_handler:  # ignored, as in a shell's background job
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(config, tmp_path / "stopped", interrupt)
+        assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    told: list[int] = []
+    train(config, tmp_path / "stopped", lambda now: told.append(now.step))
+    assert told[0] == 9
+    train(config, tmp_path / "straight")
+    assert_same_run(tmp_path / "straight", tmp_path / "stopped")
+
+
+def test_killed_at_any_moment_it_goes_on_with_nothing_lost_or_counted_twice(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny, positions=960, epoch=64)
+    code = (
+        "import sys; from pathlib import Path; from tengen.learn.supervised import *\n"
+        f"config, out = SupervisedConfig(**{asdict(config)!r}), Path(sys.argv[1])\n"
+        "train_supervised(config, out, lambda now: print(now.step, flush=True), report=False)"
+    )
+    killed = tmp_path / "killed"
+    with subprocess.Popen([sys.executable, "-c", code, str(killed)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= 13:
+                process.kill()
+    assert process.returncode == -signal.SIGKILL
+    train(config, killed)
+    train(config, tmp_path / "straight")
+    assert_same_run(tmp_path / "straight", killed)
+    assert [line["step"] for line in read_metrics(killed)] == list(range(4, 61, 4))
+
+
+def test_patience_ends_a_run_that_gets_no_better(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny, rate=1e-30, decay=0.0, positions=1600, patience=2, network="residual:blocks=1,filters=8")
+    config = replace(config, schedule="constant")
+    train(config, tmp_path)
+    steps = [line["step"] for line in read_metrics(tmp_path)]
+    assert len(steps) < 20
+    best = min(read_metrics(tmp_path), key=lambda line: line["test_loss"])
+    assert steps[-1] >= best["step"] + 2 * 5
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_every_optimiser_steps_on_every_schedule(optimizer: str, schedule: str, tiny: Path, tmp_path: Path) -> None:
+    rates: list[float] = []
+    config = make_config(
+        tiny, optimizer=optimizer, schedule=schedule, positions=64, epoch=64, network="small:filters=4-4,dense=8"
+    )
+    train(config, tmp_path, lambda now: rates.append(now.rate))
+    assert len(rates) == 4
+    assert rates[0] > 0
+    assert (rates[-1] < rates[1]) == (schedule != "constant")
+    assert np.isfinite(read_metrics(tmp_path)[-1]["test_loss"])
+
+
+def test_the_average_is_what_is_validated_and_saved(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny, average=0.9)
+    train(config, tmp_path)
+    tensors = safetensors.numpy.load((tmp_path / "trainer.safetensors").read_bytes())
+    model = load_model(tmp_path / "last.safetensors")[0].state_dict()
+    weights = [name for name in model if not name.endswith("num_batches_tracked")]
+    for name in weights:
+        np.testing.assert_array_equal(model[name].numpy(), tensors[f"average.{name}"])
+    assert any((tensors[f"average.{name}"] != tensors[f"network.{name}"]).any() for name in weights)
+
+
+def test_hours_end_a_run(tiny: Path, tmp_path: Path) -> None:
+    train(make_config(tiny, hours=1e-9, positions=10**9), tmp_path)
+    assert [line["step"] for line in read_metrics(tmp_path)] == [1]
+
+
+def test_a_model_can_be_the_start_of_another_run(tiny: Path, tmp_path: Path) -> None:
+    train(make_config(tiny), tmp_path / "one")
+    model = tmp_path / "one" / "last.safetensors"
+    loss = read_metrics(tmp_path / "one")[-1]["test_loss"]
+    more = make_config(tiny, start_from=str(model), rate=1e-12, positions=16, epoch=16)
+    train(more, tmp_path / "two")
+    assert read_metrics(tmp_path / "two")[-1]["test_loss"] == pytest.approx(loss, abs=0.05)
+    with pytest.raises(ValueError, match="cannot start a"):
+        train(replace(more, encoder="oneplane"), tmp_path / "three")
+
+
+def test_a_run_that_diverges_says_what_to_do(tiny: Path, tmp_path: Path) -> None:
+    config = make_config(tiny, rate=1e30, clip=0.0, warm_up=0.0, network="small:filters=4-4,dense=8")
+    with pytest.raises(DivergedError, match="lower --rate"):
+        train(config, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "rmsprop"}, "no optimizer is called 'rmsprop': choose from sgd"),
+        ({"schedule": "up"}, "no schedule is called 'up'"),
+        ({"handicap": "some"}, "no handicap is called 'some'"),
+        ({"encoder": "none"}, "no encoder 'none'"),
+        ({"network": "huge"}, "no network is called 'huge'"),
+        ({"batch": 0}, "batch is 0: give 1 or more"),
+        ({"momentum": 1.0}, "momentum is 1.0"),
+        ({"rate": float("nan")}, "rate is nan"),
+        ({"size": 13}, "of that kind"),
+        ({"games": 10**6}, "1000000 games are wanted"),
+        ({"start_from": "nowhere.safetensors"}, "nowhere"),
+        ({"data": "nowhere"}, "tengen data build"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_written(
+    settings: dict[str, Any], message: str, tiny: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        train(replace(make_config(tiny), **settings), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_belongs_to_one_run(tiny: Path, tmp_path: Path) -> None:
+    train(make_config(tiny, positions=16), tmp_path)
+    with pytest.raises(RunDirectoryError, match="seed 1 where you ask for 2"):
+        train(make_config(tiny, positions=16, seed=2), tmp_path)
+
+
+def test_the_name_of_a_run_is_that_of_its_settings(tiny: Path) -> None:
+    config = make_config(tiny)
+    assert run_name(config) == run_name(replace(config, threads=2))
+    assert run_name(config) != run_name(replace(config, seed=2))
+    assert run_name(config).startswith("simple-residual-blocks-1-filters-8-dropout-0.1-")
+
+
+def test_a_predictor_is_the_network(tiny: Path, tmp_path: Path) -> None:
+    train(make_config(tiny, positions=16), tmp_path)
+    network, _ = load_model(tmp_path / "last.safetensors")
+    planes = np.random.default_rng(1).integers(0, 2, (3, 11, 5, 5), np.uint8)
+    with torch.no_grad():
+        expected = network(torch.from_numpy(planes)).policy.numpy()
+    np.testing.assert_array_equal(predictor(network)(planes), expected)
