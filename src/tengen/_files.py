@@ -1,8 +1,19 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and folders that only one process works in."""
 
+import json
 import os
+import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
+
+from tengen import __version__
+
+if sys.platform != "win32":
+    import fcntl
+
+Setting = str | int | float | bool
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -28,3 +39,26 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def try_lock(file: IO[bytes] | int) -> bool:
+    """Lock an open file or folder against other processes for as long as it is open; False if one of them has it.
+
+    The system lets go of it even after `kill -9`. On Windows everybody gets it.
+    """
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def settings_as_toml(settings: Mapping[str, Setting]) -> str:
+    """Settings as TOML; its strings are JSON's but for the character DEL."""
+    lines = [f"# Written by tengen {__version__}. The command that made this folder goes on from here."]
+    for name, value in settings.items():
+        text = repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"{name} = {text}".replace("\x7f", "\\u007f"))
+    return "\n".join(lines) + "\n"

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from tengen._files import settings_as_toml
 from tengen.learn.run_directory import (
     RunDirectory,
     RunDirectoryError,
     read_metrics,
     read_settings,
-    settings_as_toml,
 )
 
 SETTINGS = {"network": "small", "rate": 0.1, "bf16": True, "threads": 1}

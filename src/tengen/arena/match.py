@@ -20,11 +20,12 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from tengen._files import Setting
 from tengen.agents.agent import Agent, AgentError
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.registry import load_agent
 from tengen.arena.game import GameRecord, GameStopped, Turn, default_max_moves, forfeited, play_game
-from tengen.arena.results import GameResult, MatchFolder, Player, Setting
+from tengen.arena.results import GameResult, MatchFolder, Player
 from tengen.data.sgf import write_sgf
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState
 

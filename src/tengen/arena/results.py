@@ -10,7 +10,6 @@ under way. It may leave a torn last line, which is dropped when the folder is op
 
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,15 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from tengen import __version__
-from tengen._files import write_atomically
+from tengen._files import Setting, settings_as_toml, try_lock, write_atomically
 from tengen.arena.game import Ending
 
-if sys.platform != "win32":
-    import fcntl
-
 Player = Literal["a", "b"]
-Setting = str | int | float
 
 
 class MatchFolderError(ValueError):
@@ -110,16 +104,12 @@ class MatchFolder:
         self.close()
 
     def _lock(self) -> None:
-        """Hold the results as long as they are open; the system lets go even after `kill -9`."""
-        if sys.platform == "win32":
-            return
-        try:
-            fcntl.flock(self._log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        """Hold the results as long as they are open."""
+        if not try_lock(self._log):
             raise MatchFolderError(
                 f"the match in {self.path} is being played by another process: wait for it to end, "
                 "or choose another --out"
-            ) from None
+            )
 
     def _check(self, settings: Mapping[str, Setting]) -> None:
         """Compare the folder's settings with ours, or write ours where there are none."""
@@ -127,7 +117,7 @@ class MatchFolder:
         if not path.exists():
             if self._log.tell():
                 raise MatchFolderError(f"{self.path} has results but no match.toml: choose another --out")
-            write_atomically(path, _toml(settings).encode())
+            write_atomically(path, settings_as_toml(settings).encode())
             return
         try:
             there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -161,11 +151,3 @@ class MatchFolder:
             good += len(line)
         self._log.truncate(good)
         return results
-
-
-def _toml(settings: Mapping[str, Setting]) -> str:
-    """The settings as TOML; its strings are JSON's but for the character DEL."""
-    lines = [f"# A match of tengen {__version__}. The command that made this folder plays on from here."]
-    for name, value in settings.items():
-        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
-    return "\n".join(lines) + "\n"

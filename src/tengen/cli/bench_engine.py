@@ -138,10 +138,10 @@ def _timed(work: Callable[[], int]) -> Measure:
 
 def _playouts(size: int) -> Measure:
     board, scratch, rng = new_board(size), allocate(size), np.array([2463534242], np.uint64)
-    first_player = np.empty_like(board.color)
+    first_player, ownership = np.empty_like(board.color), np.zeros(len(board.color), np.int64)
 
     def work() -> int:
-        playouts(board, scratch, 0, first_player, _PLAYOUTS[size], rng)
+        playouts(board, scratch, 0, first_player, ownership, _PLAYOUTS[size], rng)
         return _PLAYOUTS[size]
 
     return _timed(work)

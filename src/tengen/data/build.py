@@ -22,14 +22,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tengen._files import write_atomically
+from tengen._files import try_lock, write_atomically
 from tengen.data.archives import Record, Source, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, cut_into_chunks, pack_chunk
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE
 from tengen.data.merge import Merge
-
-if sys.platform != "win32":
-    import fcntl
 
 WORK_FOLDER: Final = "building"
 READER: Final = 1  # raise it when records are read differently: chunks of an older reader are not used
@@ -131,10 +128,8 @@ def _alone_in(out: Path) -> Iterator[None]:
         return
     folder = os.open(out, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError(f"another build is at work in {out}: wait for it, or choose another folder") from None
+        if not try_lock(folder):
+            raise BuildError(f"another build is at work in {out}: wait for it, or choose another folder")
         yield
     finally:
         os.close(folder)

@@ -7,16 +7,12 @@ Each change replaces the file whole, so `kill -9` leaves the old one or the new 
 
 import hashlib
 import json
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tengen._files import write_atomically
-
-if sys.platform != "win32":
-    import fcntl
+from tengen._files import try_lock, write_atomically
 
 MANIFEST_NAME = "manifest.json"
 
@@ -95,15 +91,11 @@ class Manifest:
         write_atomically(self.folder / MANIFEST_NAME, text.encode() + b"\n")
 
     def _take_lock(self) -> None:
-        """Hold the folder as long as it is open; the system lets go even after `kill -9`."""
-        if sys.platform == "win32":
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        """Hold the folder as long as it is open."""
+        if not try_lock(self._lock):
             raise FolderInUse(
                 f"another process is downloading into {self.folder}: wait for it to end, or choose another folder"
-            ) from None
+            )
 
 
 def read_manifest(folder: Path) -> dict[str, Entry]:

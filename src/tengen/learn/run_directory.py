@@ -12,24 +12,18 @@ Metrics that were written after the last checkpoint are dropped then, for they w
 
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from tengen import __version__
-from tengen._files import write_atomically
-
-if sys.platform != "win32":
-    import fcntl
+from tengen._files import Setting, settings_as_toml, try_lock, write_atomically
 
 if TYPE_CHECKING:
     from tengen.learn.tensorboard import TensorBoardLog
 
 CONFIG_FILE: Final = "config.toml"
 METRICS_FILE: Final = "metrics.jsonl"
-Setting = str | int | float | bool
 
 
 class RunDirectoryError(ValueError):
@@ -88,12 +82,8 @@ class RunDirectory:
         self._metrics.close()
 
     def _lock(self) -> None:
-        if sys.platform == "win32":
-            return
-        try:
-            fcntl.flock(self._metrics, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RunDirectoryError(f"the run in {self.path} is under way in another process") from None
+        if not try_lock(self._metrics):
+            raise RunDirectoryError(f"the run in {self.path} is under way in another process")
 
     def _check(self, settings: Mapping[str, Setting], free: frozenset[str]) -> None:
         path = self.path / CONFIG_FILE
@@ -124,12 +114,3 @@ def read_settings(path: Path) -> dict[str, Setting]:
         raise RunDirectoryError(f"{path} is no directory of a run: it holds no {CONFIG_FILE}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RunDirectoryError(f"{path / CONFIG_FILE} cannot be read: {error}") from None
-
-
-def settings_as_toml(settings: Mapping[str, Setting]) -> str:
-    """Settings as TOML; its strings are JSON's but for the character DEL."""
-    lines = [f"# A run of tengen {__version__}. The command that made this directory goes on from here."]
-    for name, value in settings.items():
-        text = repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-        lines.append(f"{name} = {text}".replace("\x7f", "\\u007f"))
-    return "\n".join(lines) + "\n"

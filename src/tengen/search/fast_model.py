@@ -12,7 +12,6 @@ from tengen.games.go import GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import PASS, from_cell, to_cell
 from tengen.nets.model_file import ModelCard, ModelFileError, read_tensors, write_tensors
-from tengen.search.fast_playout import Factors, factors_of
 from tengen.search.fast_policy import (
     SECTIONS,
     WEIGHTS,
@@ -23,6 +22,7 @@ from tengen.search.fast_policy import (
     survey,
 )
 from tengen.search.fast_shapes import shape_tables
+from tengen.search.fast_tracker import Factors, factors_of
 
 NETWORK = "fast-policy"
 """What a model file calls this kind of model."""

@@ -27,8 +27,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.go.board import (
-    BLACK,
-    BORDER,
     EMPTY,
     EMPTY_COUNT,
     KO,

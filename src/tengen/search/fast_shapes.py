@@ -2,7 +2,7 @@
 
 The *surroundings* of a cell are three codes, read clockwise from the top, for the colours seen by Black:
 
-    sides    12 bits, 3 each: the four neighbours; 0 empty, 1 to 3 Black and 4 to 6 White by liberties (1, 2, more), 7 edge
+    sides    12 bits, 3 each: the four neighbours; 0 empty, 1 to 3 Black, 4 to 6 White (liberties: 1, 2, more), 7 edge
     corners   8 bits, 2 each: the four diagonal neighbours, as `Board.color`, from the top right
     far       8 bits, 2 each: the four cells two steps away along the lines, as `Board.color`
 
@@ -144,9 +144,12 @@ def _tactical_bits(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     enemies = (corners == WHITE).sum(axis=0) + (corners == BORDER).any(axis=0)
     weak = (own | (sides > _PLENTY) & (sides < EDGE_SIDE)) & (sides != _PLENTY) & (sides != 2 * _PLENTY)
     cramped = (empty.sum(axis=0) < 2) & ~(captures | (sides == _PLENTY)).any(axis=0)
-    bits = np.where(weak.any(axis=0) | cramped, TACTICAL, 0) | np.where(breathing, BREATHING, 0)
-    bits |= np.where(surrounded & (enemies < 2), EYE, 0)
-    return bits | np.where(surrounded & ~(sides == 1).any(axis=0), PEACEFUL, 0)
+    bits = np.zeros_like(codes)
+    bits[weak.any(axis=0) | cramped] |= TACTICAL
+    bits[breathing] |= BREATHING
+    bits[surrounded & (enemies < 2)] |= EYE
+    bits[surrounded & ~(sides == 1).any(axis=0)] |= PEACEFUL
+    return bits
 
 
 def _possible_shapes() -> NDArray[np.int64]:
@@ -157,14 +160,18 @@ def _possible_shapes() -> NDArray[np.int64]:
     fits = ~(edge[0] & edge[2]) & ~(edge[1] & edge[3])
     for i in range(4):
         fits &= corner_edge[i] == (edge[i] | edge[(i + 1) % 4])
-    return code[fits]
+    possible: NDArray[np.int64] = code[fits]
+    return possible
 
 
 def _own_symmetries(
     codes: NDArray[np.int64], turn: Callable[[NDArray[np.int64], int], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
     """For each code the set of symmetries that leave it as it is."""
-    return np.sum([(turn(codes, k) == codes).astype(np.int64) << k for k in _ALL], axis=0)
+    own = np.zeros_like(codes)
+    for k in _ALL:
+        own |= (turn(codes, k) == codes).astype(np.int64) << k
+    return own
 
 
 def _far_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:

@@ -25,7 +25,7 @@ from tengen.games.go.board import (
 from tengen.games.go.guided import CANDIDATES, guided_move, is_playable, is_self_atari, run_guided_playout
 from tengen.games.go.legality import LEGAL, local_verdict
 from tengen.games.go.patterns import PATTERN_3X3, fits_pattern, surroundings
-from tengen.games.go.playout import add_quick_owners, is_eye, playouts, quick_area, run_playout
+from tengen.games.go.playout import add_quick_owners, is_eye, playouts, run_playout
 from tengen.games.go.score import area
 
 from .diagrams import at, board_from, cell_of, liberties_of, point_of, random_boards, stones_of, strings_of
@@ -52,7 +52,7 @@ def test_light_playouts_end_with_one_point_regions_and_count_them_exactly(size: 
         assert size * size // 2 < moves <= 3 * size * size
         if moves < 3 * size * size:
             ownership = np.zeros(len(board.color), np.int64)
-            assert quick_area(scratch) == area(scratch) == add_quick_owners(scratch, ownership) == ownership.sum()
+            assert area(scratch) == add_quick_owners(scratch, ownership) == ownership.sum()
 
 
 def test_playouts_are_fair_and_seeded() -> None:
@@ -60,7 +60,10 @@ def test_playouts_are_fair_and_seeded() -> None:
 
     def total(seed: int) -> int:
         rng = np.array([seed], np.uint64)
-        return int(playouts(board, allocate(9), 0, np.empty_like(board.color), 2000, rng)[0])
+        ownership = np.zeros(len(board.color), np.int64)
+        score, _ = playouts(board, allocate(9), 0, np.empty_like(board.color), ownership, 2000, rng)
+        assert score == ownership.sum()
+        return int(score)
 
     assert total(5) == total(5) != total(6)
     assert 0 < total(5) / 2000 < 5, "the first move is worth two points or so in random play"

@@ -112,47 +112,12 @@ def run_playout(board, flags, first_player, state):  # type: ignore[no-untyped-d
     return state, moves
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def quick_area(board):  # type: ignore[no-untyped-def]
-    """Black's area minus White's at the end of a playout, where every empty region is one point."""
-    u = np.uint64
-    cells = board.color
-    size = board.info[SIZE]
-    stride = size + 1
-    area = 0
-    for row in range(1, size + 1):
-        for p in range(row * stride + 1, row * stride + 1 + size):
-            c = cells[u(p)]
-            if c == EMPTY:
-                for q in (p - 1, p + 1, p - stride, p + stride):
-                    if cells[u(q)] != BORDER:
-                        c |= cells[u(q)]
-            if c == BLACK:
-                area += 1
-            elif c == WHITE:
-                area -= 1
-    return area
-
-
-@njit(cache=True, nogil=True)
-def playouts(board, scratch, flags, first_player, count, rng):  # type: ignore[no-untyped-def]
-    """Play `count` playouts from `board`; returns (sum of area scores, moves played)."""
-    state = rng[0]
-    total = 0
-    moves = 0
-    for _ in range(count):
-        copy_board(board, scratch)
-        first_player[:] = EMPTY
-        state, n = run_playout(scratch, flags, first_player, state)
-        moves += n
-        total += quick_area(scratch)
-    rng[0] = state
-    return total, moves
-
-
 @njit(cache=True, nogil=True)
 def add_quick_owners(board, ownership):  # type: ignore[no-untyped-def]
-    """`quick_area` that also adds +1 to ownership: int64[P] where Black owns a cell and -1 where White does."""
+    """Black's area minus White's at the end of a playout, where every empty region is one point.
+
+    Adds +1 to ownership: int64[P] where Black owns a cell and -1 where White does.
+    """
     u = np.uint64
     cells = board.color
     size = board.info[SIZE]
@@ -169,3 +134,19 @@ def add_quick_owners(board, ownership):  # type: ignore[no-untyped-def]
             area += sign
             ownership[u(p)] += sign
     return area
+
+
+@njit(cache=True, nogil=True)
+def playouts(board, scratch, flags, first_player, ownership, count, rng):  # type: ignore[no-untyped-def]
+    """Play `count` playouts from `board`, adding up who owns what; returns (sum of area scores, moves played)."""
+    state = rng[0]
+    total = 0
+    moves = 0
+    for _ in range(count):
+        copy_board(board, scratch)
+        first_player[:] = EMPTY
+        state, n = run_playout(scratch, flags, first_player, state)
+        moves += n
+        total += add_quick_owners(scratch, ownership)
+    rng[0] = state
+    return total, moves
