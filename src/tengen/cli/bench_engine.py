@@ -69,7 +69,7 @@ def print_table(report: list[Row]) -> None:
     names = sorted({name for row in report for name in row.yardsticks})
     for name in names:
         table.add_column(name, justify="right")
-        table.add_column(f"Tengen / {name}", justify="right")
+        table.add_column("ratio", justify="right")
     for row in report:
         cells = [row.what, f"{row.size}x{row.size}", f"{row.tengen:,.0f}"]
         for name in names:
@@ -109,16 +109,16 @@ def _plan() -> list[tuple[tuple[str, int, str], Measure]]:
     for size in SIZES:
         add("playouts", size, "tengen", _playouts(size))
     for size in SIZES:
-        add("moves, lock-step batch", size, "tengen", _lockstep(size))
+        add("batch moves", size, "tengen", _lockstep(size))
     for size in SIZES:
-        add("moves, friendly API", size, "tengen", _friendly(size))
+        add("API moves", size, "tengen", _friendly(size))
         if (openspiel := _openspiel_moves(size)) is not None:
-            add("moves, friendly API", size, "OpenSpiel", openspiel)
+            add("API moves", size, "OpenSpiel", openspiel)
         if (sente := _sente_moves(size)) is not None:
-            add("moves, friendly API", size, "sente", sente)
+            add("API moves", size, "sente", sente)
     for size in SIZES:
         for guided in (False, True):
-            what = "UCT simulations, guided" if guided else "UCT simulations, light"
+            what = "UCT, guided" if guided else "UCT, light"
             add(what, size, "tengen", _simulations(size, guided))
             if (mcts := _openspiel_mcts(size)) is not None:
                 add(what, size, "OpenSpiel", mcts)
