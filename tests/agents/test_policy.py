@@ -4,9 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from tengen.agents.agent import AgentError
 from tengen.agents.policy import Policy, PolicyAgent, sensible_moves
 from tengen.agents.registry import load_agent
+from tengen.cli.main import app
 from tengen.games.go import BLACK, PASS, WHITE, GameState
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
@@ -69,8 +72,28 @@ def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
 
 
 def test_another_board_size_is_refused(model: Path) -> None:
-    with pytest.raises(ValueError, match="7x7 only"):
+    with pytest.raises(AgentError, match="7x7 only"):
         load_agent(f"policy:model={model}").choose(GameState.new(9))
+
+
+def test_a_match_on_another_board_size_is_refused_before_it_begins(model: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["match", f"policy:{model}", "random", "--size", "9", "--games", "2", "--out", str(tmp_path / "match")]
+    )
+    assert result.exit_code == 2
+    assert "7x7 only" in result.output + (result.stderr or "")
+
+
+def test_a_game_against_a_network_starts(model: Path) -> None:
+    result = CliRunner().invoke(app, ["play", "--size", "7", "--opponent", f"policy:{model}"], input="d4\nquit\n")
+    assert result.exit_code == 0, result.output
+    assert "D4" in result.output
+
+
+def test_a_finished_game_is_passed(model: Path) -> None:
+    over = GameState.new(7).play(PASS).play(PASS)
+    for spec in (f"policy:{model}", "uct:playouts=10", "fast-policy", "random"):
+        assert load_agent(spec).choose(over).move == PASS
 
 
 @pytest.mark.parametrize("spec", ["policy:model=/no/such/file", "policy:temperature=-1", "policy:model=x,depth=2"])

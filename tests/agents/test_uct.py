@@ -83,6 +83,19 @@ def test_the_tree_is_kept_from_move_to_move_and_dropped_for_another_game() -> No
     assert 0 not in third.visits and 1 not in third.visits
 
 
+def test_the_tree_is_not_kept_for_the_other_colour() -> None:
+    agent, state = UctAgent(Uct(playouts=2000, seed=1)), GameState.new(5)
+    agent.choose(state)
+    assert sum(agent.choose(state.with_to_play(WHITE)).visits.values()) <= 2000
+
+
+def test_the_tree_has_room_for_the_board_at_hand() -> None:
+    agent = UctAgent(Uct(playouts=100, seed=1))
+    agent.choose(GameState.new(5))
+    used = UctAgent(Uct(playouts=100, seed=1)).choose(GameState.new(13))
+    assert len(agent.choose(GameState.new(13)).pv) >= len(used.pv) - 1
+
+
 def test_undo_and_the_same_position_again() -> None:
     agent = UctAgent(Uct(playouts=300, seed=1))
     state = GameState.new(5)
@@ -121,7 +134,16 @@ def test_opens_on_a_sensible_point_of_9x9() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["uct:playouts=0", "uct:seconds=-1", "uct:resign=0.7", "uct:nodes=3", "uct:seconds=nan"]
+    "spec",
+    [
+        "uct:playouts=0",
+        "uct:seconds=-1",
+        "uct:resign=0.7",
+        "uct:nodes=3",
+        "uct:seconds=nan",
+        "uct:prior=-1",
+        "uct:rave=nan",
+    ],
 )
 def test_settings_that_cannot_be_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match=spec.split(":")[1].split("=")[0]):

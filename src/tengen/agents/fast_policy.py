@@ -39,8 +39,8 @@ class FastPolicyAgent:
 
     def choose(self, state: GameState, seconds: float | None = None) -> Decision:
         """The policy's move for the player to move."""
-        if state.last_move == PASS and wins_by_passing(state):
-            return Decision(PASS, note="passing ends the game, won")
+        if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
+            return Decision(PASS, note="passing ends the game")
         scores = self._policy.scores(state)
         known = [move for move in sensible_moves(state) if move in scores]
         moves = known if known != [PASS] else []

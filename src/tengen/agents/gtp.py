@@ -192,7 +192,7 @@ class GtpEngine:
 def _split(command: str) -> list[str]:
     """The command line as a list, its program found on PATH or where Debian keeps games."""
     try:
-        argv = shlex.split(command)
+        argv = shlex.split(command, posix=os.name != "nt")
     except ValueError as error:
         raise AgentError(f"the engine's command line {command!r} cannot be read: {error}") from None
     if not argv:

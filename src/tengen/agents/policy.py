@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import AgentError, Decision
 from tengen.agents.passing import wins_by_passing
 from tengen.encode.encoder import get_encoder
 from tengen.games.go import PASS, GameState
@@ -42,9 +42,9 @@ class PolicyAgent:
 
     def choose(self, state: GameState, seconds: float | None = None) -> Decision:
         """The network's move for the player to move."""
-        self._check_size(state)
-        if state.last_move == PASS and wins_by_passing(state):
-            return Decision(PASS, note="passing ends the game, won")
+        self.check(state)
+        if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
+            return Decision(PASS, note="passing ends the game")
         logits, _ = self._evaluator.evaluate(self._encoder.encode([state]))
         moves = sensible_moves(state)
         probabilities = _softmax(np.array([logits[0, self._encoder.move_to_index(m, state.size)] for m in moves]))
@@ -59,10 +59,11 @@ class PolicyAgent:
     def close(self) -> None:
         """Nothing to free."""
 
-    def _check_size(self, state: GameState) -> None:
+    def check(self, state: GameState) -> None:
+        """AgentError if this is not a game that the model has learned."""
         if state.size != self._size:
             size = self._size
-            raise ValueError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
+            raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
 
 
 def sensible_moves(state: GameState) -> list[int]:

@@ -75,6 +75,11 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
     return values
 
 
+def _told(annotation: str) -> str:
+    """What a setting of this type wants, in words."""
+    return "a whole number" if "int" in annotation else "a number" if "float" in annotation else "yes or no"
+
+
 def _convert(kind: str, name: str, annotation: str, value: str) -> Any:
     """The value as the type that the settings class declares for it."""
     try:
@@ -85,5 +90,5 @@ def _convert(kind: str, name: str, annotation: str, value: str) -> Any:
         if "bool" in annotation:
             return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
     except (ValueError, KeyError):
-        raise SpecError(f"{name}={value} of {kind} is not a value of type {annotation}") from None
+        raise SpecError(f"{name}={value} of {kind} is not a value for it: give {_told(annotation)}") from None
     return value

@@ -17,7 +17,7 @@ from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child
 
 _CHUNK = 256  # simulations between two looks at the tree
 _CHUNK_SECONDS = 0.05  # how long a kernel may run before the clock is looked at (and Ctrl-C heard)
-_CLOCK_SHARE = 0.95  # of a time limit that is given to simulations
+_CLOCK_SHARE = 0.85  # of a time limit that is given to simulations; the rest is for the end of the game
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class Uct:
             raise ValueError(f"uct:seconds={self.seconds} is not a time: give seconds for a move, such as 0.5")
         if not 0 <= self.resign < 0.5:
             raise ValueError(f"uct:resign={self.resign} is not possible: give a chance from 0 (never) to 0.5")
+        for name in ("rave", "exploration", "prior"):
+            if not 0 <= getattr(self, name) < 1e9:
+                raise ValueError(f"uct:{name}={getattr(self, name)} is not possible: give 0 or more")
         if not 10_000 <= self.nodes <= 200_000_000:
             raise ValueError(f"uct:nodes={self.nodes} is not possible: give 10000 to 200000000")
 
@@ -71,13 +74,17 @@ class UctAgent:
 
     def choose(self, state: GameState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
-        if state.last_move == PASS and wins_by_passing(state):
+        if state.is_over:
+            return Decision(PASS)
+        limits = [limit for limit in (self._seconds, seconds) if limit is not None]
+        limit = min(limits) if limits else None
+        if state.last_move == PASS and wins_by_passing(state, limit):
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         tree = self._tree_for(state)
         scratch = new_scratch(state.size, state.history)
-        done, elapsed = self._search(tree, state, scratch, seconds)
+        done, elapsed = self._search(tree, state, scratch, limit)
         decision = _best_move(tree, state, f"{done} playouts in {elapsed:.1f} s")
-        return self._refine(decision, state, scratch, done)
+        return self._refine(decision, state, scratch, done, limit)
 
     def close(self) -> None:
         """Free the trees."""
@@ -85,10 +92,9 @@ class UctAgent:
 
     # --------------------------------------------------------------------------------------- searching
 
-    def _search(self, tree: UctTree, state: GameState, scratch: UctScratch, seconds: float | None) -> tuple[int, float]:
+    def _search(self, tree: UctTree, state: GameState, scratch: UctScratch, limit: float | None) -> tuple[int, float]:
         """Simulate until the limit is reached or the choice cannot change; returns (simulations, seconds)."""
-        limits = [limit for limit in (self._seconds, seconds) if limit is not None]
-        budget = min(limits) * _CLOCK_SHARE if limits else float("inf")
+        budget = limit * _CLOCK_SHARE if limit is not None else float("inf")
         most = self._playouts if self._playouts is not None else 2**62
         root = _root_of(state)
         start, elapsed, done, chunk = self._clock(), 0.0, 0, _CHUNK
@@ -98,19 +104,17 @@ class UctAgent:
             done += count
             elapsed = self._clock() - start
             rate = done / max(elapsed, 1e-6)
-            if limits:  # without a clock chunks stay as they are: the same seed gives the same game
+            if limit is not None:  # without a clock chunks stay as they are: the same seed gives the same game
                 chunk = max(16, min(4 * chunk, int(rate * _CHUNK_SECONDS)))
-            left = min(most - done, rate * (budget - elapsed)) if limits else most - done
+            left = min(most - done, rate * (budget - elapsed)) if limit is not None else most - done
             if _is_decided(tree, left):
                 break
         return done, elapsed
 
     def _tree_for(self, state: GameState) -> UctTree:
         """The tree kept from the last search, cut down to `state` if that continues the same game."""
-        if self._tree is None or self._spare is None:
-            room = 12_000 * state.size * state.size if self._playouts is None else 0
-            room = room or min(self._playouts or 0, 60_000) * state.size * state.size + 1000
-            capacity = min(self._node_limit, room)
+        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
+        if self._tree is None or self._spare is None or len(self._tree.move) != capacity:
             self._tree, self._spare = new_tree(capacity), new_tree(capacity)
         elif not self._reuse(state, self._tree, self._spare):
             clear_tree(self._tree)
@@ -122,6 +126,8 @@ class UctAgent:
         old = self._root
         if old is None or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
             return False
+        if old.handicap != state.handicap:
+            return False
         known = len(old.history)
         if len(state.history) < known or not np.array_equal(state.history[:known], old.history):
             return False
@@ -131,6 +137,8 @@ class UctAgent:
             if node < 0:
                 return False
             color = 3 - color
+        if color != state.to_play:
+            return False
         if node:
             copy_subtree(tree, node, spare)
             self._tree, self._spare = spare, tree
@@ -138,13 +146,15 @@ class UctAgent:
 
     # ---------------------------------------------------------------------------------------- deciding
 
-    def _refine(self, decision: Decision, state: GameState, scratch: UctScratch, done: int) -> Decision:
+    def _refine(
+        self, decision: Decision, state: GameState, scratch: UctScratch, done: int, limit: float | None
+    ) -> Decision:
         """Resign if all is lost; pass if every point is settled and the count is won."""
         value, old_enough = decision.value or 0.0, state.move_number > state.size
         if old_enough and value < self._resign_below:
             return replace(decision, move=RESIGN)
         if old_enough and value > 0.8 and decision.move != PASS and is_settled(state, scratch.ownership, done):
-            if wins_by_passing(state):
+            if wins_by_passing(state, limit):
                 return replace(decision, move=PASS, pv=(PASS,), note=decision.note + ", all settled")
         return decision
 

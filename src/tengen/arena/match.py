@@ -23,6 +23,7 @@ import numpy as np
 from tengen._files import Setting
 from tengen.agents.agent import Agent, AgentError
 from tengen.agents.gtp import GtpEngine
+from tengen.agents.policy import PolicyAgent
 from tengen.agents.registry import load_agent
 from tengen.arena.game import GameRecord, GameStopped, Turn, default_max_moves, forfeited, play_game
 from tengen.arena.results import GameResult, MatchFolder, Player
@@ -184,14 +185,16 @@ def _rehearse(match: Match, load: Load) -> None:
 
 
 def _started(load: Load, spec: str, seed: int, state: GameState) -> Agent:
-    """An agent that is ready to think: a foreign engine runs and knows the position."""
+    """An agent that is ready to think: a foreign engine runs and knows the position, a network knows the board."""
     agent = load(spec, seed)
-    if isinstance(agent, GtpEngine):
-        try:
+    try:
+        if isinstance(agent, GtpEngine):
             agent.sync(state)
-        except BaseException:
-            _close(agent)
-            raise
+        elif isinstance(agent, PolicyAgent):
+            agent.check(state)
+    except BaseException:
+        _close(agent)
+        raise
     return agent
 
 

@@ -31,7 +31,7 @@ def build(
 
     [bold]Examples[/bold]
 
-    [cyan]tengen data build kgs/ --out data/kgs[/cyan]
+    [cyan]tengen data build kgs/ --out datasets/kgs[/cyan]
 
     [cyan]tengen data build games.zip more.tar.gz my-games/ --out data/all[/cyan]
     """

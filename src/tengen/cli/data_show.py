@@ -28,9 +28,9 @@ def show(
 
     [bold]Examples[/bold]
 
-    [cyan]tengen data show data/kgs --game 1234 --move 50[/cyan]
+    [cyan]tengen data show datasets/kgs --game 1234 --move 50[/cyan]
 
-    [cyan]tengen data show data/kgs --game 1234 --svg board.svg[/cyan]
+    [cyan]tengen data show datasets/kgs --game 1234 --svg board.svg[/cyan]
     """
     from tengen.data.dataset import Dataset, DatasetError
     from tengen.data.position import position_of

@@ -18,7 +18,7 @@ def stats(
 ) -> None:
     """Count the games of a dataset: sizes, ranks, years, results, handicaps, and the records left out.
 
-    [bold]Example[/bold]  [cyan]tengen data stats data/kgs[/cyan]
+    [bold]Example[/bold]  [cyan]tengen data stats datasets/kgs[/cyan]
     """
     from rich.columns import Columns
     from rich.console import Console

@@ -33,7 +33,7 @@ def evaluate(
     The games of a dataset that are test games are so for ever, in whatever dataset they lie: a model that was
     trained by `tengen learn` has not seen them.
 
-    [bold]Example[/bold]  [cyan]tengen learn evaluate go19 --data data/kgs --json go19.json[/cyan]
+    [bold]Example[/bold]  [cyan]tengen learn evaluate go19 --data datasets/kgs --json go19.json[/cyan]
     """
     from rich.console import Console
 

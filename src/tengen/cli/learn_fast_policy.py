@@ -25,7 +25,7 @@ def fast_policy(
 
     [bold]Example[/bold]
 
-    [cyan]tengen learn fast-policy --data data/kgs --out fast19.safetensors[/cyan]
+    [cyan]tengen learn fast-policy --data datasets/kgs --out fast19.safetensors[/cyan]
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -41,10 +41,10 @@ def supervised(
 
     [bold]Examples[/bold]
 
-    [cyan]tengen learn supervised --data data/kgs --encoder simple --network small[/cyan]
+    [cyan]tengen learn supervised --data datasets/kgs --encoder simple --network small[/cyan]
 
-    [cyan]tengen learn supervised --data data/kgs --encoder alphago --network residual:blocks=6,filters=64 --hours 8
-    --average 0.999 --out runs/go19[/cyan]
+    [cyan]tengen learn supervised --data datasets/kgs --encoder alphago --network residual:blocks=6,filters=64
+    --positions 0 --hours 8 --average 0.999 --out runs/go19[/cyan]
     """
     from rich.console import Console
 

@@ -55,7 +55,7 @@ def sweep(
 
     [bold]Example[/bold]
 
-    [cyan]tengen learn sweep --data data/kgs --positions 100000 --encoders simple,oneplane,alphago
+    [cyan]tengen learn sweep --data datasets/kgs --positions 100000 --encoders simple,oneplane,alphago
     --networks small --optimizers sgd,adagrad,adadelta,adam[/cyan]
     """
     from rich.console import Console

@@ -116,12 +116,18 @@ def tengen(
     """
 
 
+_EXTRA_MODULES = {"torch", "pyarrow", "matplotlib", "tensorboard"}
+
+
 def _is_users_mistake(error: Exception) -> bool:
     """Whether the message alone tells what to mend, as it does in every error that Tengen itself defines."""
-    return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("tengen.")
+    told = isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("tengen.")
+    return told or (isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_MODULES)
 
 
 def _one_line(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"this command needs {error.name}, which comes with the training tools: pip install 'tengen[train]'"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

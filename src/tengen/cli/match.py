@@ -37,7 +37,9 @@ def match(
     ] = 2,
     max_moves: Annotated[
         int | None,
-        typer.Option(help="Score a game after so many moves; 4 x size x size if not given.", show_default=False),
+        typer.Option(
+            help="Score a game after so many moves; 4 x size x size, at least 200, if not given.", show_default=False
+        ),
     ] = None,
     seconds: Annotated[
         float | None,

@@ -102,7 +102,7 @@ def play(
             state = _first_state(size, rules, komi, handicap, load)
             for number, bot in enumerate(_bots(color, opponent)):
                 agents[bot] = load_agent(opponent, None if seed is None else seed + number)
-            _warm_up(load_agent(opponent, 0) if agents else None)
+            _warm_up(load_agent(opponent, 0) if agents else None, state)
         game = TerminalGame(
             state,
             agents,
@@ -157,13 +157,12 @@ def _patience(console: "Console", cold: bool) -> Iterator[None]:
         yield
 
 
-def _warm_up(agent: "Agent | None") -> None:
+def _warm_up(agent: "Agent | None", state: "GameState") -> None:
     """Use what a game uses, so that it is loaded or compiled before the first move rather than during it."""
     from tengen.agents.gtp import GtpEngine
-    from tengen.games.go import GameState
 
-    state = GameState.new(size=5)
-    state.play(state.legal_moves()[0]).dead_stones(playouts=1)
+    if not state.is_over:
+        state.play(state.legal_moves()[0]).dead_stones(playouts=1)
     if agent is not None and not isinstance(agent, GtpEngine):
         agent.choose(state, seconds=0.05)
         agent.close()

@@ -30,7 +30,7 @@ from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, validation_batches
 from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
 from tengen.nets.network import Network, build_network
-from tengen.nets.registry import describe_network, parse_network
+from tengen.nets.registry import describe_network, network_settings, parse_network
 
 _REPORT_SECONDS: Final = 300.0
 
@@ -47,7 +47,7 @@ class Progress:
     rate: float
     """Learning rate now."""
     speed: float
-    """Positions per second since the start of this session."""
+    """Positions per second since this start."""
     done: float
     """Which share of the run is done, 0 to 1."""
     validation: dict[str, Any] | None = None
@@ -106,7 +106,20 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     chosen_games(config, "train")
     chosen_games(config, "test")
     if config.start_from:
-        read_card(config.start_from)
+        _check_start(config)
+
+
+def _check_start(config: SupervisedConfig) -> None:
+    """ValueError if the model to start from is of another kind."""
+    card = read_card(config.start_from)
+    name, given = parse_network(config.network)
+    arguments = asdict(network_settings(name, **given))  # type: ignore[call-overload]
+    there = (card.network, card.arguments, card.encoder, card.size)
+    if there != (name, arguments, config.encoder, config.size):
+        raise ValueError(
+            f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
+            f"and cannot start a {config.network} for {config.size}x{config.size} and {config.encoder}"
+        )
 
 
 class DivergedError(ValueError):
@@ -118,7 +131,7 @@ class _Trainer:
 
     def __init__(self, config: SupervisedConfig, run: RunDirectory) -> None:
         self.config, self.run = config, run
-        self.steps = max(1, config.positions // config.batch)
+        self.steps = max(1, config.positions // config.batch) if config.positions else 0
         self.step, self.best, self.stale = 0, {"loss": float("inf")}, 0
         self.running_loss, self.seconds = 0.0, 0.0
         self.encoder = get_encoder(config.encoder)
@@ -247,14 +260,8 @@ class _Trainer:
         config = self.config
         name, arguments = parse_network(config.network)
         network = build_network(name, self.encoder.planes, config.size, seed=config.seed, **arguments)
-        if config.start_from:
-            other, card = load_model(config.start_from)
-            if (card.network, card.arguments, card.encoder) != (network.name, network.arguments, config.encoder):
-                raise ValueError(
-                    f"{config.start_from} holds {card.network} for the encoder {card.encoder}, "
-                    f"and cannot start a {config.network} for {config.encoder}"
-                )
-            network.load_state_dict(other.state_dict())
+        if config.start_from and not (self.run.path / "trainer.safetensors").exists():
+            network.load_state_dict(load_model(config.start_from)[0].state_dict())
         return network
 
     def _batches(self) -> Generator[Batch]:
@@ -275,7 +282,7 @@ class _Trainer:
     def _done(self) -> float:
         """Which share of the run is done, 0 to 1: by positions, or by time if that runs out first."""
         by_time = self.seconds / (3600 * self.config.hours) if self.config.hours else 0.0
-        return max(self.step / self.steps, by_time)
+        return max(self.step / self.steps if self.steps else 0.0, by_time)
 
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.stale

@@ -37,9 +37,9 @@ class SupervisedConfig:
     warm_up: Annotated[float, "Share of the run in which the learning rate rises from zero."] = 0.01
     clip: Annotated[float, "Longest gradient; 0 for any length."] = 1.0
     batch: Annotated[int, "Positions in a step of the optimiser."] = 128
-    positions: Annotated[int, "How many positions to learn from in all."] = 1_000_000
+    positions: Annotated[int, "How many positions to learn from in all; 0 to go by --hours alone."] = 1_000_000
     hours: Annotated[
-        float, "Stop after so many hours of training, the schedule being stretched or squeezed to fit; 0 for no limit."
+        float, "Hours of training, after which it ends in any case; the schedule is fitted to them. 0 for no limit."
     ] = 0.0
     epoch: Annotated[int, "Positions between two validations."] = 50_000
     validate: Annotated[int, "Test positions for a validation."] = 4096
@@ -68,10 +68,12 @@ class SupervisedConfig:
         for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("handicap", HANDICAPS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"no {name} is called {getattr(self, name)!r}: choose from {', '.join(known)}")
-        for name in ("batch", "positions", "epoch", "validate", "threads", "loaders", "checkpoint"):
+        if not self.positions and not self.hours:
+            raise ValueError("positions and hours are both 0: give one of them, or the run would never end")
+        for name in ("batch", "epoch", "validate", "threads", "loaders", "checkpoint"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("rate", "decay", "clip", "hours", "patience", "games", "seed"):
+        for name in ("positions", "rate", "decay", "clip", "hours", "patience", "games", "seed"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
         for name in ("momentum", "warm_up", "average", "smoothing"):

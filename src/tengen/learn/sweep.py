@@ -23,7 +23,7 @@ from tengen.encode.encoder import get_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import Progress, train_supervised
+from tengen.learn.supervised import DivergedError, Progress, train_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.nets.registry import describe_network, parse_network
 
@@ -93,11 +93,20 @@ def run_sweep(
     """Make (or go on with) all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)
     finished: dict[str, Outcome] = {}
+    diverged: list[str] = []
     for name, config in points.items():
         run = out / "runs" / _folder(config)
-        train_supervised(config, run, partial(tell, name), report=False)
+        try:
+            train_supervised(config, run, partial(tell, name), report=False)
+        except DivergedError:  # a result, too: this point is left out of the table, and named above it
+            diverged.append(name)
+            continue
         finished[name] = _outcome(name, config, run, out)
-        write_outcome(out, _best_first(finished), _title(config, len(finished), len(points)))
+        title = _title(config, len(finished), len(points))
+        title += f"; diverged: {', '.join(diverged)}" if diverged else ""
+        write_outcome(out, _best_first(finished), title)
+    if not finished:
+        raise DivergedError("every run of the sweep diverged: try smaller learning rates")
     return _best_first(finished)
 
 
