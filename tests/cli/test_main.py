@@ -92,3 +92,10 @@ def test_the_command_line_starts_without_the_engine() -> None:
     code = "import sys, tengen.cli.main; sys.exit(' '.join({'numba', 'numpy', 'sgfmill'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stderr.strip() == ""
+
+
+def test_agents_lists_every_kind_with_its_settings() -> None:
+    result = CliRunner().invoke(app, ["agents"])
+    assert result.exit_code == 0
+    for word in ("random", "alphabeta", "playouts", "fast-policy", "gtp", "go19"):
+        assert word in result.output

@@ -30,6 +30,7 @@ import typer
 from typer.core import TyperGroup
 
 from tengen import __version__
+from tengen.cli.agents import agents
 from tengen.cli.bench import bench
 from tengen.cli.data import data
 from tengen.cli.gtp import EPILOG as GTP_EPILOG
@@ -137,6 +138,7 @@ def _one_line(error: Exception) -> str:
 app.command(epilog=PLAY_EPILOG)(play)
 app.command(epilog=GTP_EPILOG)(gtp)
 app.command()(match)
+app.command()(agents)
 app.add_typer(data, name="data")
 app.add_typer(learn, name="learn")
 app.add_typer(bench, name="bench")
