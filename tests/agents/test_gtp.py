@@ -248,7 +248,8 @@ def test_seconds_for_thinking_come_on_top_of_the_timeout(fake: Fake, monkeypatch
 
 def test_an_engine_that_speaks_unasked_is_not_believed(fake: Fake) -> None:
     engine = fake.engine("if name == 'komi': say('='); say('= C3'); say('= D4'); continue", moves="A1")
-    with pytest.raises(AgentError, match="spoke without being asked"):
+    # Which of the two is noticed depends on whether the surplus has arrived when the next command is sent.
+    with pytest.raises(AgentError, match=r"spoke without being asked|no move"):
         for _ in range(50):
             engine.choose(GameState.new(9))
 
