@@ -51,14 +51,19 @@ def is_cold() -> bool:
     return not any(folder.rglob("*.nbi"))
 
 
-def _cache_root() -> Path:
+def user_cache() -> Path:
+    """The user's folder for what Tengen has made and can make again."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tengen" / "kernels"
+    return base / "tengen"
+
+
+def _cache_root() -> Path:
+    return user_cache() / "kernels"
 
 
 def _drop_old_versions(root: Path) -> None:

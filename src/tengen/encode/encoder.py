@@ -8,6 +8,7 @@
 | `alphago`    | 48     | tactics: what AlphaGo's policy network saw (Silver et al., Nature 2016)          |
 | `alphago49`  | 49     | the same and the player's colour, as AlphaGo's value network had it              |
 | `zero`       | 17     | the stones of the last eight positions: AlphaGo Zero (Silver et al., Nature 2017) |
+| `compact`    | 10     | short liberties, ko, colour, pass: for self-play on small boards                  |
 
 Every encoder works on any board size, and knows of the rules only what all rule sets share: stones without liberties
 come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode import alphago, oneplane, sevenplane, simple, zero
+from tengen.encode import alphago, compact, oneplane, sevenplane, simple, zero
 from tengen.games.go.coordinates import PASS, from_policy, to_policy
 from tengen.games.go.positions import Positions, positions_of
 from tengen.games.go.state import GameState
@@ -95,6 +96,7 @@ _ENCODERS = {
         Encoder("alphago", alphago.MEANINGS, alphago.encode_alphago),
         Encoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago),
         Encoder("zero", zero.MEANINGS, zero.encode_zero),
+        Encoder("compact", compact.MEANINGS, compact.encode_compact),
     )
 }
 

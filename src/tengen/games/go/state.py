@@ -5,7 +5,7 @@ batch work (playouts, self-play, encoding) calls those kernels on many boards an
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class GameState:
         "size",
     )
 
+    game: ClassVar[str] = "go"
     size: int
     rules: RuleSet
     komi: float
@@ -301,6 +302,12 @@ class GameState:
         state = self._copy()
         state._dead = frozenset(dead)
         return state
+
+    def move_name(self, move: int) -> str:
+        """A move as people write it: `D4`, `pass`, `resign`; ValueError if the board has no such point."""
+        if not RESIGN <= move < self.size * self.size:
+            raise ValueError(f"{move} is not a point of a {self.size}x{self.size} board")
+        return to_gtp(move, self.size)
 
     def __str__(self) -> str:
         return board_text(self)

@@ -1,0 +1,197 @@
+"""Microchess positions as feature planes: 5 rows of 4, zeros and ones.
+
+| name                    | planes | shows                                                                       |
+|-------------------------|--------|-----------------------------------------------------------------------------|
+| `microchess`            | 21     | the pieces, castling rights, repetition, the clock of the fifty moves       |
+| `microchess-ncsoft`     | 31     | the same, and how near the end of the 80 plies is                           |
+| `microchess-seed`       | 14     | the pieces and castling rights, as the seed's AI with its mirror option on  |
+| `microchess-seed-fixed` | 15     | the same with the option off, and who is to move                            |
+
+All but the last show the board as the player to move sees it: own pieces first, row 0 the rank farthest away, for Black
+everything turned by half a circle. `microchess-seed-fixed` always shows it as White sees it. A policy's actions are in
+the player's view in any case (`games/microchess/actions.py`).
+
+A clock is a row of planes like the marks of a thermometer: all ones once it has reached the plane's number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.encode.encoder import EncoderError
+from tengen.games.microchess.board import (
+    BLACK,
+    BLACK_PIECE,
+    CASTLING,
+    FILES,
+    HALFMOVE,
+    PLY,
+    RANKS,
+    SQUARES,
+    TO_PLAY,
+    WHITE,
+    Board,
+    allocate,
+    board_at,
+    copy_board,
+)
+from tengen.games.microchess.ending import earlier_occurrences
+from tengen.games.microchess.state import GameState
+
+HALFMOVE_MARKS: Final = (10, 20, 40, 60, 80, 90)
+PLY_MARKS: Final = (20, 40, 50, 60, 66, 70, 74, 76, 78, 79)
+
+_PIECE_PLANES = 12
+_REPEATED, _CLOCK, _PLIES = 14, 15, 15 + len(HALFMOVE_MARKS)
+_KINDS = ("pawn", "knight", "bishop", "rook", "queen", "king")
+
+_SEED_MEANINGS = (
+    *(f"{whose} {kind}s" for whose in ("own", "enemy") for kind in _KINDS),
+    "ones if the player to move may still castle",
+    "ones if the enemy may still castle",
+)
+MEANINGS = (
+    *_SEED_MEANINGS,
+    "ones if this position was there before",
+    *(f"ones after {mark} plies without a capture or pawn move" for mark in HALFMOVE_MARKS),
+)
+NCSOFT_MEANINGS = (*MEANINGS, *(f"ones after {mark} of the 80 plies" for mark in PLY_MARKS))
+FIXED_MEANINGS = (
+    *(f"{whose} {kind}s" for whose in ("White's", "Black's") for kind in _KINDS),
+    "ones if White may still castle",
+    "ones if Black may still castle",
+    "ones if White is to move",
+)
+
+
+def _places() -> NDArray[np.int64]:
+    """int64[2, 20]: where a square stands in a plane, as White (row 0) and as Black (row 1) sees the board."""
+    seen = np.arange(SQUARES)
+    white = (RANKS - 1 - seen // FILES) * FILES + seen % FILES
+    return np.stack([white, white[::-1]]).astype(np.int64)
+
+
+_PLACES = _places()
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _show_pieces(board, viewer, out):  # type: ignore[no-untyped-def]
+    """Pieces and castling rights to out: uint8[14 or more, 20], those of `viewer` first."""
+    out[:] = 0
+    row = np.uint64(viewer - WHITE)
+    for s in range(SQUARES):
+        piece = np.int64(board.squares[s])
+        if piece:
+            plane = piece - 1
+            if viewer == BLACK:
+                plane = (plane + BLACK_PIECE) % _PIECE_PLANES
+            out[np.uint64(plane), np.uint64(_PLACES[row, np.uint64(s)])] = 1
+    for bit in range(2):
+        if board.info[CASTLING] >> bit & 1:
+            out[_PIECE_PLANES + (bit if viewer == WHITE else 1 - bit)] = 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _show_clock(reading, marks, out):  # type: ignore[no-untyped-def]
+    for k in range(len(marks)):
+        if reading >= marks[k]:
+            out[k] = 1
+
+
+@njit(cache=True, nogil=True)
+def encode_microchess(boards, count, out):  # type: ignore[no-untyped-def]
+    """Write the first `count` games to out: uint8[n, 21, 20]."""
+    for i in range(count):
+        board = board_at(boards, i)
+        _show_pieces(board, board.info[TO_PLAY], out[i])
+        if earlier_occurrences(board):
+            out[i, _REPEATED] = 1
+        _show_clock(board.info[HALFMOVE], HALFMOVE_MARKS, out[i, _CLOCK:_PLIES])
+
+
+@njit(cache=True, nogil=True)
+def encode_microchess_ncsoft(boards, count, out):  # type: ignore[no-untyped-def]
+    """Write the first `count` games to out: uint8[n, 31, 20]."""
+    encode_microchess(boards, count, out)
+    for i in range(count):
+        _show_clock(boards.info[i, PLY], PLY_MARKS, out[i, _PLIES:])
+
+
+@njit(cache=True, nogil=True)
+def encode_microchess_seed(boards, count, out):  # type: ignore[no-untyped-def]
+    """Write the first `count` games to out: uint8[n, 14, 20]."""
+    for i in range(count):
+        board = board_at(boards, i)
+        _show_pieces(board, board.info[TO_PLAY], out[i])
+
+
+@njit(cache=True, nogil=True)
+def encode_microchess_seed_fixed(boards, count, out):  # type: ignore[no-untyped-def]
+    """Write the first `count` games to out: uint8[n, 15, 20]."""
+    for i in range(count):
+        board = board_at(boards, i)
+        _show_pieces(board, WHITE, out[i])
+        if board.info[TO_PLAY] == WHITE:
+            out[i, 14] = 1
+
+
+@dataclass(frozen=True)
+class MicrochessEncoder:
+    """A way to show positions of Microchess to a network."""
+
+    name: str
+    meanings: tuple[str, ...]
+    """What each plane shows, in words."""
+    kernel: Callable[[Board, int, NDArray[np.uint8]], None]
+    """Writes the first `count` of B games to uint8[n, planes, 20]."""
+
+    @property
+    def planes(self) -> int:
+        """How many feature planes a position has."""
+        return len(self.meanings)
+
+    def encode(self, states: Sequence[GameState]) -> NDArray[np.uint8]:
+        """uint8[B, planes, 5, 4]: the planes of B states."""
+        boards = allocate(len(states))
+        for i, state in enumerate(states):
+            copy_board(state.board, board_at(boards, i))
+        out = np.empty((len(states), self.planes, RANKS, FILES), np.uint8)
+        self.encode_boards(boards, len(states), out)
+        return out
+
+    def encode_boards(self, boards: Board, count: int, out: NDArray[np.uint8]) -> None:
+        """Write the first `count` games to the first rows of out: uint8[n, planes, 5, 4], in C order."""
+        shape = (self.planes, RANKS, FILES)
+        if len(out) < count or out.shape[1:] != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
+            raise EncoderError(
+                f"{self.name} writes {count} positions to a C-contiguous uint8 array of shape (n, *{shape}) "
+                f"with n that large, not to one of {out.dtype} and shape {out.shape}"
+            )
+        self.kernel(boards, count, out.reshape(len(out), self.planes, SQUARES))
+
+
+_ENCODERS = {
+    encoder.name: encoder
+    for encoder in (
+        MicrochessEncoder("microchess", MEANINGS, encode_microchess),
+        MicrochessEncoder("microchess-ncsoft", NCSOFT_MEANINGS, encode_microchess_ncsoft),
+        MicrochessEncoder("microchess-seed", _SEED_MEANINGS, encode_microchess_seed),
+        MicrochessEncoder("microchess-seed-fixed", FIXED_MEANINGS, encode_microchess_seed_fixed),
+    )
+}
+
+
+def microchess_encoder_names() -> tuple[str, ...]:
+    """The names of all encoders of Microchess."""
+    return tuple(_ENCODERS)
+
+
+def get_microchess_encoder(name: str) -> MicrochessEncoder:
+    """The encoder of this name."""
+    if name not in _ENCODERS:
+        raise EncoderError(f"there is no encoder {name!r} for microchess: choose from {', '.join(_ENCODERS)}")
+    return _ENCODERS[name]

@@ -1,0 +1,39 @@
+"""Microchess, chess on 4 files and 5 ranks. `GameState` is the door; kernels work on `Board` arrays.
+
+>>> from tengen.games.microchess import GameState
+>>> state = GameState.new(rules="standard", double_step=True)
+>>> state = state.play(state.parse_move("Nb3"))
+>>> state.to_play == BLACK
+True
+"""
+
+from tengen.games.microchess.actions import ACTIONS
+from tengen.games.microchess.board import BLACK, FILES, RANKS, WHITE, Board
+from tengen.games.microchess.notation import START_FEN, BadFen, from_uci, to_uci
+from tengen.games.microchess.record import from_pgn, to_pgn
+from tengen.games.microchess.state import RULE_SETS, GameState, IllegalMove, opponent, rule_flags
+from tengen.games.microchess.variants import variant_name, variants_path
+from tengen.games.state import RESIGN
+
+__all__ = [
+    "ACTIONS",
+    "BLACK",
+    "FILES",
+    "RANKS",
+    "RESIGN",
+    "RULE_SETS",
+    "START_FEN",
+    "WHITE",
+    "BadFen",
+    "Board",
+    "GameState",
+    "IllegalMove",
+    "from_pgn",
+    "from_uci",
+    "opponent",
+    "rule_flags",
+    "to_pgn",
+    "to_uci",
+    "variant_name",
+    "variants_path",
+]

@@ -1,0 +1,158 @@
+"""The Microchess board as arrays, and the kernel that plays a move on it.
+
+A board is a NamedTuple of flat arrays: what stands on the 20 squares, a few numbers, and the keys of the positions
+that the game may still come back to. Square = rank * 4 + file, so a1 = 0, d1 = 3, a2 = 4, d5 = 19.
+
+    start:   5  k n b r      a5 = 16 ... d5 = 19
+             4  p . . .
+             3  . . . .
+             2  . . . P
+             1  R B N K      a1 = 0 ... d1 = 3
+                a b c d
+
+A move is one integer, from + 20 * to + 400 * promotion, with promotion 0 for none and 1 to 4 for N, B, R, Q. Castling
+is the king's step of two squares.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.microchess.zobrist import CASTLING_KEYS, TURN_KEY, ZOBRIST
+
+FILES, RANKS, SQUARES = 4, 5, 20
+WHITE, BLACK = 1, 2
+PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(1, 7)  # White's; Black's are BLACK_PIECE more
+EMPTY, BLACK_PIECE = 0, 6
+
+WHITE_MAY_CASTLE, BLACK_MAY_CASTLE = 1, 2
+DOUBLE_STEP, NCSOFT = 1, 2  # the flags of the rules
+
+# Columns of `Board.info`.
+TO_PLAY, CASTLING, HALFMOVE, PLY, HASH, RULES = range(6)
+INFO_LENGTH = 6
+
+FIFTY_MOVES = 100  # plies without a capture or a pawn's move: a draw
+NCSOFT_PLIES = 80  # under ncsoft rules no game is longer
+
+START = np.array([4, 3, 2, 6, 0, 0, 0, 1, 0, 0, 0, 0, 7, 0, 0, 0, 12, 8, 9, 10], np.int8)
+
+_A1, _B1, _C1, _D1 = 0, 1, 2, 3
+_A5, _B5, _C5, _D5 = 16, 17, 18, 19
+
+
+def _rights_kept() -> NDArray[np.int64]:
+    """int64[20]: the castling rights that a move from or to a square leaves."""
+    kept = np.full(SQUARES, WHITE_MAY_CASTLE | BLACK_MAY_CASTLE, np.int64)
+    kept[[_A1, _D1]] = BLACK_MAY_CASTLE
+    kept[[_A5, _D5]] = WHITE_MAY_CASTLE
+    return kept
+
+
+_RIGHTS_KEPT = _rights_kept()
+
+
+class Board(NamedTuple):
+    """One game's position, or those of B games when every field has a leading axis of length B."""
+
+    squares: NDArray[np.int8]  # [20] EMPTY or a piece: 1 to 6 White's P N B R Q K, 7 to 12 Black's
+    info: NDArray[np.int64]  # [INFO_LENGTH] the scalars: whose turn, castling rights, clocks, hash, rules
+    keys: NDArray[np.int64]  # [FIFTY_MOVES + 1] hashes since the last capture or pawn move, the present at HALFMOVE
+
+
+def allocate(batch: int | None = None) -> Board:
+    """Memory for one board (or `batch` of them), not yet a valid position."""
+    shape = () if batch is None else (batch,)
+    return Board(
+        np.empty((*shape, SQUARES), np.int8),
+        np.empty((*shape, INFO_LENGTH), np.int64),
+        np.zeros((*shape, FIFTY_MOVES + 1), np.int64),
+    )
+
+
+def new_board(flags: int) -> Board:
+    """The start position under rules with these flags."""
+    board = allocate()
+    set_up(board, START, WHITE, WHITE_MAY_CASTLE | BLACK_MAY_CASTLE, 0, 0, flags)
+    return board
+
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def board_at(boards, i):  # type: ignore[no-untyped-def]
+    """The i-th of many boards, as a view."""
+    return Board(boards.squares[i], boards.info[i], boards.keys[i])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def copy_board(source, target):  # type: ignore[no-untyped-def]
+    """Copy one board onto another, and of the keys those in use."""
+    for s in range(SQUARES):
+        target.squares[s] = source.squares[s]
+    for k in range(INFO_LENGTH):
+        target.info[k] = source.info[k]
+    for k in range(source.info[HALFMOVE] + 1):
+        target.keys[k] = source.keys[k]
+
+
+@njit(cache=True, nogil=True)
+def set_up(board, squares, to_play, castling, halfmove, ply, flags):  # type: ignore[no-untyped-def]
+    """Make `board` this position, with nothing known of how the game came to it; squares: int8[20]."""
+    key = np.int64(CASTLING_KEYS[castling])
+    for s in range(SQUARES):
+        board.squares[s] = squares[s]
+        key ^= ZOBRIST[squares[s], s]
+    if to_play == BLACK:
+        key ^= TURN_KEY
+    info = board.info
+    info[TO_PLAY], info[CASTLING], info[HALFMOVE], info[PLY] = to_play, castling, halfmove, ply
+    info[HASH], info[RULES] = key, flags
+    board.keys[:] = 0
+    board.keys[halfmove] = key
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def play_move(board, move):  # type: ignore[no-untyped-def]
+    """Play a legal move in place."""
+    u = np.uint64
+    squares, info = board.squares, board.info
+    source, target, promotion = u(move % SQUARES), u(move // SQUARES % SQUARES), move // (SQUARES * SQUARES)
+    piece, captured = np.int64(squares[source]), np.int64(squares[target])
+    black = piece > BLACK_PIECE
+    landed = piece + promotion  # a pawn turns into the piece that many above it
+    key = info[HASH] ^ ZOBRIST[u(piece), source] ^ ZOBRIST[u(captured), target] ^ ZOBRIST[u(landed), target] ^ TURN_KEY
+    squares[source] = EMPTY
+    squares[target] = landed
+
+    kind = piece - BLACK_PIECE if black else piece
+    if kind == KING:
+        if source == _D1 and target == _B1:
+            key ^= _move_rook(squares, _A1, _C1)
+        elif source == _A5 and target == _C5:
+            key ^= _move_rook(squares, _D5, _B5)
+    castling = info[CASTLING]
+    if castling:
+        kept = castling & _RIGHTS_KEPT[source] & _RIGHTS_KEPT[target]
+        key ^= CASTLING_KEYS[castling] ^ CASTLING_KEYS[kept]
+        info[CASTLING] = kept
+
+    halfmove = info[HALFMOVE] + 1 if kind != PAWN and captured == EMPTY else 0
+    halfmove = min(halfmove, FIFTY_MOVES)  # the game ends there; a caller who plays on does no harm
+    info[HALFMOVE] = halfmove
+    info[PLY] += 1
+    info[TO_PLAY] = WHITE if black else BLACK
+    info[HASH] = key
+    board.keys[u(halfmove)] = key
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _move_rook(squares, source, target):  # type: ignore[no-untyped-def]
+    """The rook's part of castling; returns what it does to the hash."""
+    rook = squares[source]
+    squares[target] = rook
+    squares[source] = EMPTY
+    return ZOBRIST[rook, source] ^ ZOBRIST[rook, target]

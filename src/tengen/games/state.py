@@ -1,0 +1,75 @@
+"""What every game's state has in common, so that agents, matches and the terminal need not know the game.
+
+In every game player 1 moves first and player 2 second; 0 is nobody. (In Go 1 is Black, in Microchess White.)
+A move is an integer that means something to its own game alone, but RESIGN is the same in all.
+"""
+
+from typing import Final, Protocol, Self
+
+NOBODY: Final = 0
+FIRST: Final = 1
+SECOND: Final = 2
+RESIGN: Final = -2
+
+
+class AnyState(Protocol):
+    """A position with its game behind it. Immutable to its user: `play` returns a new state."""
+
+    @property
+    def game(self) -> str:
+        """The game's name, as options and model files write it: `go`, `microchess`."""
+        ...
+
+    @property
+    def to_play(self) -> int:
+        """Whose turn it is: FIRST or SECOND."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the rules, or a resignation, have ended the game."""
+        ...
+
+    @property
+    def move_number(self) -> int:
+        """How many moves have been played."""
+        ...
+
+    @property
+    def previous(self) -> Self | None:
+        """The state one move earlier; None at the start."""
+        ...
+
+    @property
+    def last_move(self) -> int | None:
+        """The move that led here; None at the start."""
+        ...
+
+    def legal_moves(self) -> list[int]:
+        """Every move that the rules allow; nothing once the game is over."""
+        ...
+
+    def why_illegal(self, move: int) -> str | None:
+        """What is wrong with a move, or None if it is legal."""
+        ...
+
+    def play(self, move: int) -> Self:
+        """The state after a move or RESIGN; a ValueError that says why if the move is not legal."""
+        ...
+
+    def winner(self) -> int | None:
+        """FIRST, SECOND, NOBODY for a draw; None while the game goes on."""
+        ...
+
+    def result(self) -> str:
+        """The result as the game's records write it; `?` while the game goes on."""
+        ...
+
+    def move_name(self, move: int) -> str:
+        """A move as people write it; a ValueError if it cannot be one of this game."""
+        ...
+
+
+def other_player(player: int) -> int:
+    """The opponent of FIRST or SECOND."""
+    return FIRST + SECOND - player

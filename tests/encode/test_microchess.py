@@ -1,0 +1,83 @@
+"""The planes of Microchess against a slow, obvious version that reads them off the FEN."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tengen.encode.encoder import EncoderError
+from tengen.encode.microchess import (
+    HALFMOVE_MARKS,
+    PLY_MARKS,
+    get_microchess_encoder,
+    microchess_encoder_names,
+)
+from tengen.games.microchess import WHITE, GameState
+from tengen.games.microchess.board import allocate
+
+from ..games.microchess.games import play_all, random_states
+from ..games.microchess.slow_rules import strewn
+
+
+def slow_planes(name: str, state: GameState) -> np.ndarray:
+    placement, turn, castling, _, halfmove, _ = state.fen().split()
+    for digit in "1234":
+        placement = placement.replace(digit, "." * int(digit))
+    board = np.array([list(row) for row in placement.split("/")])
+    turns_view = turn == "b" and name != "microchess-seed-fixed"
+    board = board[::-1, ::-1] if turns_view else board
+    letters, rights = ("pnbrqkPNBRQK", "kQ") if turns_view else ("PNBRQKpnbrqk", "Qk")
+    facts = [right in castling for right in rights]
+    if name == "microchess-seed-fixed":
+        facts.append(turn == "w")
+    elif name != "microchess-seed":
+        facts.append(state.occurrences > 1)
+        facts += [int(halfmove) >= mark for mark in HALFMOVE_MARKS]
+    if name == "microchess-ncsoft":
+        facts += [state.ply >= mark for mark in PLY_MARKS]
+    planes = [board == letter for letter in letters] + [np.full((5, 4), fact) for fact in facts]
+    return np.stack(planes).astype(np.uint8)
+
+
+@pytest.mark.parametrize("name", microchess_encoder_names())
+def test_planes_are_those_of_the_slow_version(name: str) -> None:
+    rng = np.random.default_rng(40)
+    states = [*itertools.islice(random_states(41, 40, "ncsoft"), 1200), *(strewn(rng) for _ in range(100))]
+    states.append(GameState.from_fen("1k2/4/4/4/R2K w Q - 95 70"))
+    planes = get_microchess_encoder(name).encode(states)
+    assert planes.shape == (len(states), get_microchess_encoder(name).planes, 5, 4)
+    for state, shown in zip(states, planes):
+        assert np.array_equal(shown, slow_planes(name, state)), state.fen()
+    assert planes.any(axis=(0, 2, 3)).all()  # every plane shows something somewhere
+
+
+def test_planes_have_meanings() -> None:
+    planes = {name: get_microchess_encoder(name).planes for name in microchess_encoder_names()}
+    assert planes == {"microchess": 21, "microchess-ncsoft": 31, "microchess-seed": 14, "microchess-seed-fixed": 15}
+
+
+def test_both_sides_see_the_start_alike() -> None:
+    encoder = get_microchess_encoder("microchess")
+    white, black = encoder.encode([GameState.new(), GameState.from_fen("knbr/p3/4/3P/RBNK b Qk - 0 1")])
+    assert np.array_equal(white, black)
+    assert GameState.new().to_play == WHITE
+    assert white[0, 3, 3] == 1 and white[0].sum() == 1  # the own pawn, one row from the bottom, on the right
+
+
+def test_a_position_that_was_there_before() -> None:
+    state = play_all(GameState.new(), "c1b3 a5b4 b3c1 b4a5 c1b3 a5b4")
+    assert get_microchess_encoder("microchess").encode([state])[0, 14].all()
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    encoder, boards = get_microchess_encoder("microchess"), allocate(2)
+    for out in (
+        np.empty((1, 21, 5, 4), np.uint8),
+        np.empty((2, 20, 5, 4), np.uint8),
+        np.empty((2, 21, 5, 4), np.float32),
+        np.empty((2, 21, 4, 5), np.uint8).transpose(0, 1, 3, 2),
+    ):
+        with pytest.raises(EncoderError, match="microchess writes 2 positions"):
+            encoder.encode_boards(boards, 2, out)
+    with pytest.raises(EncoderError, match="choose from microchess, "):
+        get_microchess_encoder("zero")
