@@ -1,6 +1,10 @@
 """Networks for the tests: one of every kind, small, with batch statistics as if they had been trained."""
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from tengen.nets.network import Network, build_network
@@ -19,10 +23,15 @@ SPECS = [
     "residual:blocks=2,filters=8,head_filters=4,order=pre,activation=silu,dropout=0.1,value=yes,value_hidden=5",
     "residual:blocks=3,filters=8,head_filters=4,pool_every=2,value=yes,value_hidden=5",
     "residual:blocks=0,filters=4,head_filters=4",
+    "residual:blocks=1,filters=8,head_filters=4,value=yes,value_hidden=5,ownership=yes,score=yes",
+    "seed-microchess:layers=2,filters=8,dense=16,state_planes=1",
 ]
 
+# Boards that are not square, and policies that are not Go's: size, width, actions (None: a point each and the pass).
+BOARDS = [(5, 4, 436), (3, 7, None), (4, 4, 16)]
 
-def lived_in(name: str, planes: int, size: int, **arguments: object) -> Network:
+
+def lived_in(name: str, planes: int, size: int, **arguments: Any) -> Network:
     """A network whose normalisation and biases are not at their first values, in evaluation mode."""
     network = build_network(name, planes, size, seed=1, **arguments)
     generator = torch.Generator().manual_seed(2)
@@ -37,3 +46,8 @@ def lived_in(name: str, planes: int, size: int, **arguments: object) -> Network:
             if name_.endswith("bias"):
                 parameter.normal_(0, 0.5, generator=generator)
     return network.eval()
+
+
+def some_planes(batch: int, planes: int, size: int, width: int | None = None) -> NDArray[np.uint8]:
+    """Planes of zeros and ones, the same for the same batch."""
+    return np.random.default_rng(batch).integers(0, 2, (batch, planes, size, width or size), dtype=np.uint8)

@@ -8,20 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, save_model
-from tengen.nets.openvino_evaluator import OpenVinoEvaluator
+from tengen.nets.openvino_evaluator import OpenVinoEvaluator, rounded_up
 from tengen.nets.registry import parse_network
 from tengen.nets.torch_evaluator import TorchEvaluator
 
-from .networks import SPECS, lived_in
-
-
-def some_planes(batch: int, planes: int, size: int) -> NDArray[np.uint8]:
-    return np.random.default_rng(batch).integers(0, 2, (batch, planes, size, size), dtype=np.uint8)
+from .networks import BOARDS, SPECS, lived_in, some_planes
 
 
 def assert_same(one: Evaluator, other: Evaluator, planes: NDArray[np.uint8]) -> None:
@@ -43,6 +41,41 @@ def test_openvino_computes_what_pytorch_computes(spec: str, size: int) -> None:
     openvino = OpenVinoEvaluator(network.architecture, network.weights())
     for batch in (1, 5, 2):
         assert_same(openvino, TorchEvaluator(network), some_planes(batch, 3, size))
+
+
+@pytest.mark.parametrize(("size", "width", "actions"), BOARDS)
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith("alphago")])
+def test_openvino_computes_what_pytorch_computes_on_any_board(
+    spec: str, size: int, width: int, actions: int | None
+) -> None:
+    name, arguments = parse_network(spec)
+    network = lived_in(name, 3, size, width=width, actions=actions, **arguments)
+    assert network.architecture.actions == (actions or size * width + 1)
+    openvino = OpenVinoEvaluator(network.architecture, network.weights())
+    assert_same(openvino, TorchEvaluator(network), some_planes(3, 3, size, width))
+
+
+def test_batches_of_any_size_are_judged_alike() -> None:
+    """Inside, batches are made up to a few sizes; outside, nothing is seen of it."""
+    network = lived_in("residual", 2, 4, blocks=1, filters=4, value=True)
+    openvino = OpenVinoEvaluator(network.architecture, network.weights())
+    everything = some_planes(150, 2, 4)
+    policy, value = openvino.evaluate(everything)
+    assert value is not None
+    for batch in (0, 1, 33, 34, 65, 67, 129, 150):
+        part, part_value = openvino.evaluate(everything[:batch])
+        assert part_value is not None
+        assert part.shape == (batch, 17) and part_value.shape == (batch,)
+        np.testing.assert_allclose(part, policy[:batch], atol=1e-5)
+        np.testing.assert_allclose(part_value, value[:batch], atol=1e-5)
+
+
+@given(count=st.integers(1, 5000))
+def test_a_batch_is_made_up_by_a_sixteenth_at_most(count: int) -> None:
+    size = rounded_up(count)
+    assert count <= size <= max(count, count * 17 / 16)
+    assert rounded_up(size) == size
+    assert len({rounded_up(other) for other in range(1, count + 1)}) <= 32 + 16 * max(0, count.bit_length() - 5)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -125,15 +158,32 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "a.safetensors"
 
 
-def test_a_model_file_is_loaded_into_either_backend(model: Path) -> None:
+def test_a_model_file_is_loaded_into_any_backend(model: Path) -> None:
     threads = torch.get_num_threads()
     openvino, card = load_evaluator(model)
     pytorch, card_again = load_evaluator(model, backend="torch", threads=None)
     assert card == card_again
     assert torch.get_num_threads() == threads
     assert_same(openvino, pytorch, some_planes(3, 3, 5))
-    with pytest.raises(ValueError, match="choose from openvino, torch"):
+    with pytest.raises(ValueError, match="choose from openvino, int8, fastest, torch"):
         load_evaluator(model, backend="abacus")
+
+
+def test_ctrl_c_is_heard_after_evaluators_have_come_and_gone(model: Path) -> None:
+    program = (
+        "import faulthandler, os, signal, sys; faulthandler.enable()\n"
+        "from tengen.nets.evaluator import load_evaluator\n"
+        "first, second = load_evaluator(sys.argv[1])[0], load_evaluator(sys.argv[1])[0]\n"
+        "del first\n"
+        "del second\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('heard')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(model)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "heard\n"), done.stderr
 
 
 def test_playing_needs_no_torch(model: Path) -> None:

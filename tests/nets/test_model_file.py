@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tengen
-from tengen.nets import bundled
+from tengen.nets import bundled, model_file
 from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.model_file import (
     ModelCard,
@@ -207,6 +207,39 @@ def test_a_tensor_too_few_or_too_many_is_named(network: Network, card: ModelCard
     write_tensors(path, weights, card)
     with pytest.raises(ModelFileError, match=r"trunk\.0\.weight is absent, not \(4, 3, 5, 5\)"):
         read_model(path)
+
+
+def test_a_card_tells_what_board_a_network_is_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    network = lived_in("residual", 3, 5, width=4, actions=436, blocks=1, filters=4)
+    card = ModelCard.of(network, encoder="microchess", game="microchess", rules="standard")
+    assert (card.size, card.width, card.actions) == (5, 4, 436)
+    save_model(path, network, card)
+    loaded, read = load_model(path)
+    assert read == card
+    assert loaded.architecture == network.architecture == card.architecture()
+    for change, complaint in (({"width": 3}, "does not fit"), ({"actions": -1}, "actions is -1")):
+        write_tensors(path, network.weights(), replace(card, **change))  # type: ignore[arg-type]
+        with pytest.raises(ModelFileError, match=complaint):
+            load_model(path)
+
+
+def test_files_from_before_boards_had_a_width_are_read(model: bytes, card: ModelCard, tmp_path: Path) -> None:
+    """Such a file lacks the entries for width and actions, and settings that its network has got since."""
+    header = json.loads(model[8 : 8 + struct.unpack("<Q", model[:8])[0]])
+    tensors, metadata = safetensors.numpy.load(model), header["__metadata__"]
+    for entry in ("width", "actions", "checksum"):
+        del metadata[entry]
+    arguments = {key: value for key, value in card.arguments.items() if key not in ("ownership", "score")}
+    metadata["arguments"] = json.dumps(arguments)
+    metadata["checksum"] = model_file._checksum(metadata, tensors)
+    path = tmp_path / "old.safetensors"
+    path.write_bytes(safetensors.numpy.save(tensors, metadata))
+    loaded, read = load_model(path)
+    assert read == replace(card, arguments=arguments)
+    assert (read.width, read.actions) == (0, 0)
+    save_model(tmp_path / "again.safetensors", loaded, read)
+    assert read_model(tmp_path / "again.safetensors")[1] == read
 
 
 @pytest.mark.parametrize(

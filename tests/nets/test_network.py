@@ -2,6 +2,7 @@
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.network import build_network
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kinds, parse_network
 
-from .networks import SPECS
+from .networks import BOARDS, SPECS
 
 
 @pytest.mark.parametrize("size", [5, 9, 19])
@@ -19,23 +20,85 @@ from .networks import SPECS
 def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: str, size: int) -> None:
     name, arguments = parse_network(spec)
     network = build_network(name, 3, size, seed=1, **arguments)
-    policy, value = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
+    policy, value, ownership, score = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
     assert policy.shape == (4, size * size + 1)
-    assert (value is not None) == bool(arguments.get("value"))
+    assert (value is not None) == bool(arguments.get("value") or name == "seed-microchess")
+    assert (ownership is not None) == bool(arguments.get("ownership"))
+    assert (score is not None) == bool(arguments.get("score"))
     loss = torch.nn.functional.cross_entropy(policy, torch.tensor([0, 1, size, size * size]))
     if value is not None:
         assert value.shape == (4,)
         assert value.detach().abs().max() < 1
         loss = loss + value.square().mean()
+    if ownership is not None:
+        assert ownership.shape == (4, size * size)
+        assert ownership.detach().abs().max() < 1
+        loss = loss + ownership.square().mean()
+    if score is not None:
+        assert score.shape == (4,)
+        loss = loss + score.square().mean()
     loss.backward()
     assert all(parameter.grad is not None for parameter in network.parameters())
     assert all(parameter.grad.isfinite().all() for parameter in network.parameters() if parameter.grad is not None)
+
+
+@pytest.mark.parametrize(("size", "width", "actions"), BOARDS)
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith("alphago")])
+def test_every_network_but_alphago_reads_any_board_and_speaks_any_policy(
+    spec: str, size: int, width: int, actions: int | None
+) -> None:
+    name, arguments = parse_network(spec)
+    network = build_network(name, 3, size, width=width, actions=actions, seed=1, **arguments)
+    architecture = network.architecture
+    assert (architecture.size, architecture.width) == (size, width)
+    output = network(torch.rand(4, 3, size, width))
+    assert output.policy.shape == (4, actions or size * width + 1)
+    if output.ownership is not None:
+        assert output.ownership.shape == (4, size * width)
+    output.policy.logsumexp(1).sum().backward()
+    assert architecture.parameters() == sum(parameter.numel() for parameter in network.parameters())
+
+
+def test_alphago_is_for_go() -> None:
+    with pytest.raises(NetworkSpecError, match="a logit a point and one for passing, 21, not 436"):
+        describe_network("alphago", 3, 5, width=4, actions=436)
+    assert describe_network("alphago", 3, 5, width=4).actions == 21
+
+
+def test_playing_leaves_out_the_heads_to_learn_from() -> None:
+    network = build_network("residual", 3, 5, seed=1, blocks=1, filters=4, value=True, ownership=True, score=True)
+    planes = torch.rand(2, 3, 5, 5)
+    everything, played = network.eval()(planes), network(planes, to_play=True)
+    assert everything.ownership is not None and everything.score is not None
+    assert played.ownership is None and played.score is None
+    assert torch.equal(played.policy, everything.policy) and torch.equal(played.value, everything.value)
+
+
+def test_the_state_of_the_game_joins_after_the_convolutions() -> None:
+    """A change of a constant plane changes the judgement, and none of the convolutions sees it."""
+    network = build_network("seed-microchess", 14, 5, width=4, actions=436, seed=1).eval()
+    seen: list[tuple[int, ...]] = []
+    for module in network.modules():
+        if isinstance(module, torch.nn.Conv2d):
+            module.register_forward_hook(lambda module, inputs, output: seen.append(tuple(inputs[0].shape)))
+    planes = torch.randint(0, 2, (1, 14, 5, 4)).float()
+    planes[:, 12:] = 0
+    castling = planes.clone()
+    castling[:, 12] = 1
+    without, having = network(planes), network(castling)
+    assert not torch.equal(without.policy, having.policy)
+    assert not torch.equal(without.value, having.value)
+    assert seen == [(1, 12, 5, 4), *[(1, 64, 5, 4)] * 5] * 2
+    convolutions = 12 * 64 * 9 + 64 + 5 * (64 * 64 * 9 + 64)
+    dense = (64 * 20 + 2) * 1024 + 1024 + 1024 * 436 + 436 + 1024 + 1
+    assert network.architecture.parameters() == convolutions + dense
 
 
 @pytest.mark.parametrize("name", network_kinds())
 def test_a_few_steps_of_training_fit_a_few_positions(name: str) -> None:
     slim = {"small": "filters=16-8,dense=64", "medium": "filters=16-8,dense=64", "large": "filters=16-8,dense=64"}
     slim |= {"alphago": "layers=4,filters=16", "residual": "blocks=2,filters=16,head_filters=8"}
+    slim |= {"seed-microchess": "layers=2,filters=16,dense=64,state_planes=1"}
     network = build_network(name, 2, 5, seed=1, **parse_network(f"{name}:{slim[name]}")[1])
     generator = torch.Generator().manual_seed(1)
     planes = torch.randint(0, 2, (16, 2, 5, 5), dtype=torch.uint8, generator=generator)
@@ -143,6 +206,7 @@ def test_parse_network_reads_every_type_of_setting() -> None:
         ("small:filters=8-0", r"cannot have filters=\(8, 0\)"),
         ("small:pooling=min", "pooling 'min' is not known"),
         ("alphago:layers=1", "layers is 1"),
+        ("seed-microchess:state_planes=3", "state_planes is 3 of 3 planes"),
     ],
 )
 def test_a_wrong_spec_says_what_is_wrong(spec: str, complaint: str) -> None:
@@ -157,6 +221,12 @@ def test_a_network_needs_planes_and_a_board(planes: int, size: int) -> None:
         describe_network("small", planes, size)
 
 
+@pytest.mark.parametrize("board", [{"width": 0}, {"width": 257}, {"actions": 0}, {"actions": 10**9}, {"actions": "9"}])
+def test_a_board_needs_a_width_and_actions(board: dict[str, Any]) -> None:
+    with pytest.raises(NetworkSpecError, match=rf"{next(iter(board))} is .*must be a whole number"):
+        describe_network("small", 3, 9, **board)
+
+
 def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(NetworkSpecError, match="no setting 'width'"):
-        build_network("residual", 3, 9, width=3)
+    with pytest.raises(NetworkSpecError, match="no setting 'depth'"):
+        build_network("residual", 3, 9, depth=3)

@@ -30,7 +30,7 @@ from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, validation_batches
 from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
 from tengen.nets.network import Network, build_network
-from tengen.nets.registry import describe_network, network_settings, parse_network
+from tengen.nets.registry import describe_network, parse_network
 
 _REPORT_SECONDS: Final = 300.0
 
@@ -112,10 +112,9 @@ def _check_before_writing(config: SupervisedConfig) -> None:
 def _check_start(config: SupervisedConfig) -> None:
     """ValueError if the model to start from is of another kind."""
     card = read_card(config.start_from)
-    name, given = parse_network(config.network)
-    arguments = asdict(network_settings(name, **given))  # type: ignore[call-overload]
-    there = (card.network, card.arguments, card.encoder, card.size)
-    if there != (name, arguments, config.encoder, config.size):
+    name, arguments = parse_network(config.network)
+    wanted = describe_network(name, get_encoder(config.encoder).planes, config.size, **arguments)
+    if (card.network, card.encoder) != (name, config.encoder) or card.architecture() != wanted:
         raise ValueError(
             f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
             f"and cannot start a {config.network} for {config.size}x{config.size} and {config.encoder}"

@@ -11,6 +11,7 @@ from tengen.nets.layers import (
     Activation,
     Architecture,
     BatchNorm,
+    Board,
     Concat,
     Conv,
     Dense,
@@ -34,8 +35,10 @@ class AlphaGo:
     batch_norm: bool = False
     dropout: float = 0.0  # before the last layer
 
-    def architecture(self, planes: int, size: int) -> Architecture:
-        """The network over `planes` planes of a size x size board."""
+    def architecture(self, planes: int, board: Board) -> Architecture:
+        """The network over `planes` planes of a board."""
+        if not board.has_pass:
+            raise ValueError(f"it has a logit a point and one for passing, {board.points + 1}, not {board.actions}")
         if self.layers < 2:
             raise ValueError(f"layers is {self.layers}: alphago needs at least a first and a last one, 2")
         trunk: list[Layer] = []
@@ -48,6 +51,6 @@ class AlphaGo:
             inputs, kernel = self.filters, self.kernel
         if self.dropout:
             trunk.append(Dropout(self.dropout))
-        points = (Conv(self.filters, 1, 1, bias=False, gain=0.1), Flatten(), PositionBias(size * size))
+        points = (Conv(self.filters, 1, 1, bias=False, gain=0.1), Flatten(), PositionBias(board.points))
         the_pass = (GlobalPool(), Dense(2 * self.filters, 1, gain=0.1))
-        return Architecture(planes, size, tuple(trunk), (Concat((points, the_pass)),))
+        return Architecture(planes, board, tuple(trunk), (Concat((points, the_pass)),))

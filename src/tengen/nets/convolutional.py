@@ -10,7 +10,18 @@ carry the family on. On 19x19 with the 11 planes of `simple`:
 
 from dataclasses import dataclass
 
-from tengen.nets.layers import Activation, Architecture, BatchNorm, Conv, Dense, Dropout, Flatten, Layer, Pool
+from tengen.nets.layers import (
+    Activation,
+    Architecture,
+    BatchNorm,
+    Board,
+    Conv,
+    Dense,
+    Dropout,
+    Flatten,
+    Layer,
+    Pool,
+)
 
 POOLINGS = ("none", "max", "average")
 
@@ -29,22 +40,23 @@ class Small:
     pooling: str = "none"  # none, max or average, after the convolutions
     pooling_window: int = 2
 
-    def architecture(self, planes: int, size: int) -> Architecture:
-        """The network over `planes` planes of a size x size board."""
+    def architecture(self, planes: int, board: Board) -> Architecture:
+        """The network over `planes` planes of a board."""
         if self.pooling not in POOLINGS:
             raise ValueError(f"pooling {self.pooling!r} is not known: choose from {', '.join(POOLINGS)}")
-        width = -(-size // self.pooling_window) if self.pooling != "none" else size
+        window = self.pooling_window if self.pooling != "none" else 1
+        points = -(-board.size // window) * -(-board.width // window)
         dropout = (Dropout(self.dropout),) if self.dropout else ()
         policy: tuple[Layer, ...] = (
             *((Pool(self.pooling, self.pooling_window),) if self.pooling != "none" else ()),
             Flatten(),
             *dropout,
-            Dense(self.filters[-1] * width * width, self.dense),
+            Dense(self.filters[-1] * points, self.dense),
             Activation(self.activation),
             *dropout,
-            Dense(self.dense, size * size + 1, gain=0.1),
+            Dense(self.dense, board.actions, gain=0.1),
         )
-        return Architecture(planes, size, self._convolutions(planes), policy)
+        return Architecture(planes, board, self._convolutions(planes), policy)
 
     def _convolutions(self, planes: int) -> tuple[Layer, ...]:
         layers: list[Layer] = []

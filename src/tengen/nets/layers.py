@@ -3,11 +3,11 @@
 An architecture is a tuple of these. `network.py` turns it into a PyTorch module to train, `openvino_graph.py` into
 an OpenVINO graph to play with, so what one computes the other computes too, and a player needs no torch.
 
-Shapes: B positions, C channels, a board of N x N points. Board tensors are [B, C, N, N], vectors [B, C].
+Shapes: B positions, C channels, a board of H x W points. Board tensors are [B, C, H, W], vectors [B, C].
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 ACTIVATIONS = ("relu", "leaky_relu", "prelu", "elu", "selu", "gelu", "silu", "mish", "sigmoid", "tanh")
 
@@ -24,7 +24,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Conv(Layer):
-    """Convolution with zero padding that keeps the board's size: [B, inputs, N, N] -> [B, filters, N, N]."""
+    """Convolution with zero padding that keeps the board's size: [B, inputs, H, W] -> [B, filters, H, W]."""
 
     inputs: int
     filters: int
@@ -95,12 +95,25 @@ class Pool(Layer):
 
 @dataclass(frozen=True)
 class GlobalPool(Layer):
-    """The mean and the maximum of each channel over the board: [B, C, N, N] -> [B, 2C]."""
+    """The mean and the maximum of each channel over the board: [B, C, H, W] -> [B, 2C]."""
+
+
+@dataclass(frozen=True)
+class Means(Layer):
+    """The mean of each channel over the board: [B, C, H, W] -> [B, C]. Of a constant plane, its constant."""
+
+
+@dataclass(frozen=True)
+class Channels(Layer):
+    """Some of the channels, from `first` up to but without `last`: [B, C, H, W] -> [B, last - first, H, W]."""
+
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
 class Flatten(Layer):
-    """[B, C, N, N] -> [B, C * N * N], a channel after the other."""
+    """[B, C, H, W] -> [B, C * H * W], a channel after the other."""
 
 
 @dataclass(frozen=True)
@@ -135,24 +148,61 @@ class Concat(Layer):
 
 
 @dataclass(frozen=True)
+class Board:
+    """What a network plays on: a board of size x width points, and how many actions a policy chooses from."""
+
+    size: int
+    width: int
+    actions: int
+
+    @property
+    def points(self) -> int:
+        """How many points the board has."""
+        return self.size * self.width
+
+    @property
+    def has_pass(self) -> bool:
+        """Whether the actions are those of Go: every point, row by row, and then the pass."""
+        return self.actions == self.points + 1
+
+
+@dataclass(frozen=True)
 class Architecture:
-    """A whole network: a trunk over planes [B, planes, size, size], and heads over what the trunk makes."""
+    """A whole network: a trunk over planes [B, planes, size, width], and heads over what the trunk makes.
+
+    Every head but the policy may be absent. Ownership and score are there to learn from: playing leaves them out.
+    """
 
     planes: int
-    size: int
+    board: Board
     trunk: tuple[Layer, ...]
-    policy: tuple[Layer, ...]  # -> logits [B, size * size + 1], the last for passing
-    value: tuple[Layer, ...] = field(default=())  # -> [B, 1] in -1..1, as the player to move sees it; or no such head
+    policy: tuple[Layer, ...]  # -> logits [B, actions]; in Go every point, then the pass
+    value: tuple[Layer, ...] = ()  # -> [B, 1] in -1..1, as the player to move sees it
+    ownership: tuple[Layer, ...] = ()  # -> [B, size * width] in -1..1, 1 where the point will be the mover's
+    score: tuple[Layer, ...] = ()  # -> [B, 1], the mover's margin as a share of the board's points
+
+    @property
+    def size(self) -> int:
+        """The rows of the board, and of a square one its columns too."""
+        return self.board.size
+
+    @property
+    def width(self) -> int:
+        """The columns of the board."""
+        return self.board.width
 
     @property
     def actions(self) -> int:
-        """The length of a policy: every point, and the pass."""
-        return self.size * self.size + 1
+        """The length of a policy."""
+        return self.board.actions
+
+    def parts(self) -> dict[str, tuple[Layer, ...]]:
+        """The trunk and the heads by name, absent heads as ()."""
+        return {part: getattr(self, part) for part in ("trunk", "policy", "value", "ownership", "score")}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Every tensor of the network by its name in PyTorch, with its shape."""
-        parts = {"trunk": self.trunk, "policy": self.policy, "value": self.value}
-        return {name: shape for part, layers in parts.items() for name, shape in _named(layers, part)}
+        return {name: shape for part, layers in self.parts().items() for name, shape in _named(layers, part)}
 
     def parameters(self) -> int:
         """How many numbers training adjusts."""

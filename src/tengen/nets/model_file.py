@@ -22,6 +22,7 @@ from safetensors import SafetensorError
 
 import tengen
 from tengen._files import write_atomically
+from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _MARK = "tengen_format"
 _CHECKSUM = "checksum"
+_CALIBRATION = "calibration."
 _LONGEST_HEADER = 16 * 1024 * 1024
 _PREFIX = 8  # bytes that hold the length of the header
 
@@ -53,19 +55,51 @@ class ModelCard:
     arguments: dict[str, Any] = field(default_factory=dict)  # its settings
     training: dict[str, Any] = field(default_factory=dict)  # data, recipe, steps, metrics: anything JSON can say
     tengen: str = tengen.__version__  # the version that wrote the file
+    width: int = 0  # columns of the board; 0: as many as rows, which are `size`
+    actions: int = 0  # length of a policy; 0: every point and the pass
 
     @classmethod
     def of(cls, network: "Network", *, encoder: str, game: str = "go", rules: str = "chinese", **training: Any) -> Self:
         """The card of a network; what is left over is said about its training."""
-        return cls(game, network.size, rules, encoder, network.planes, network.name, network.arguments, training)
+        made_of = network.architecture
+        return cls(
+            game,
+            made_of.size,
+            rules,
+            encoder,
+            made_of.planes,
+            network.name,
+            network.arguments,
+            training,
+            width=0 if made_of.width == made_of.size else made_of.width,
+            actions=0 if made_of.board.has_pass else made_of.actions,
+        )
+
+    def architecture(self) -> Architecture:
+        """What the network is made of; NetworkSpecError if there can be no such network."""
+        return describe_network(self.network, self.planes, self.size, **self.board(), **self.arguments)
+
+    def board(self) -> dict[str, int | None]:
+        """The width and the number of actions, as `describe_network` and `build_network` take them."""
+        return {"width": self.width or None, "actions": self.actions or None}
 
 
-def save_model(path: str | Path, network: "Network", card: ModelCard, *, half: bool = False) -> None:
-    """Write a network with its card; `half` stores 16-bit weights, in half the space and near enough to play with."""
-    described = (card.network, card.planes, card.size, card.arguments)
-    if described != (network.name, network.planes, network.size, network.arguments):
+def save_model(
+    path: str | Path,
+    network: "Network",
+    card: ModelCard,
+    *,
+    half: bool = False,
+    ranges: Mapping[str, NDArray[np.float32]] | None = None,
+) -> None:
+    """Write a network with its card; `half` stores 16-bit weights, in half the space and near enough to play with.
+
+    `ranges`, found by `calibrate`, let the model be played in 8-bit integers.
+    """
+    if card.network != network.name or card.architecture() != network.architecture:
         raise ModelFileError(f"the card describes another network than the one to save: {card.network}")
-    write_tensors(path, network.weights(), card, half=half)
+    calibration = {f"{_CALIBRATION}{name}": found for name, found in (ranges or {}).items()}
+    write_tensors(path, network.weights() | calibration, card, half=half)
 
 
 def load_model(path: str | Path) -> tuple["Network", ModelCard]:
@@ -76,7 +110,7 @@ def load_model(path: str | Path) -> tuple["Network", ModelCard]:
 
     tensors, card = read_model(path)
     with torch.device("meta"):
-        network = Network(card.network, card.planes, card.size, **card.arguments)
+        network = Network(card.network, card.planes, card.size, **card.board(), **card.arguments)
     network.to_empty(device="cpu")
     state = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
     state |= {name: torch.zeros_like(value) for name, value in network.state_dict().items() if name not in state}
@@ -88,8 +122,9 @@ def load_model(path: str | Path) -> tuple["Network", ModelCard]:
 def read_model(path: str | Path) -> tuple[Tensors, ModelCard]:
     """The weights of a network as float32 arrays, checked against what the card's network needs, and the card."""
     tensors, card = read_tensors(path)
+    tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(_CALIBRATION)}
     try:
-        shapes = describe_network(card.network, card.planes, card.size, **card.arguments).shapes()
+        shapes = card.architecture().shapes()
     except (NetworkSpecError, TypeError) as error:
         raise ModelFileError(f"{path} holds a network that this version of Tengen cannot build: {error}") from None
     wrong = set(shapes.keys() ^ tensors.keys())
@@ -100,6 +135,25 @@ def read_model(path: str | Path) -> tuple[Tensors, ModelCard]:
         expected = shapes.get(name, "absent")
         raise ModelFileError(f"{path} does not fit its network, {card.network}: {name} is {found}, not {expected}")
     return {name: np.asarray(tensors[name], np.float32) for name in shapes}, card
+
+
+def is_calibrated(path: str | Path) -> bool:
+    """Whether a model was saved with the ranges that int8 needs."""
+    return any(name.startswith(_CALIBRATION) for name in read_tensors(path)[0])
+
+
+def read_ranges(path: str | Path) -> dict[str, NDArray[np.float32]]:
+    """The ranges that a model was saved with, float32[2] each; ModelFileError if there are none."""
+    tensors, _ = read_tensors(path)
+    ranges = {
+        name.removeprefix(_CALIBRATION): tensor for name, tensor in tensors.items() if name.startswith(_CALIBRATION)
+    }
+    if not ranges:
+        raise ModelFileError(f"{path} was saved without calibration and cannot be played in int8: use openvino")
+    for name, found in ranges.items():
+        if found.shape != (2,) or not np.isfinite(found).all() or found[0] > found[1]:
+            raise ModelFileError(f"{path} is damaged: its calibration of {name} is {str(found.tolist())[:40]}")
+    return {name: np.asarray(found, np.float32) for name, found in ranges.items()}
 
 
 def write_tensors(
@@ -207,13 +261,20 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
             f"{path} has format {version[:20]}; this Tengen reads format {FORMAT}: try another version"
         )
     try:
-        values = {entry.name: json.loads(metadata[entry.name]) for entry in dataclasses.fields(ModelCard)}
+        # A card written before boards could be other than square says nothing about width and actions.
+        written = metadata.keys() | {entry.name for entry in dataclasses.fields(ModelCard)} - {"width", "actions"}
+        values = {
+            entry.name: json.loads(metadata[entry.name])
+            for entry in dataclasses.fields(ModelCard)
+            if entry.name in written
+        }
     except KeyError as error:
         raise ModelFileError(f"{path} is damaged: its card lacks {error.args[0]!r}") from None
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} is damaged: its card cannot be read") from None
-    for name, kind in {"size": int, "planes": int, "arguments": dict, "training": dict}.items():
-        if type(values[name]) is not kind:
+    kinds = {"size": int, "planes": int, "arguments": dict, "training": dict, "width": int, "actions": int}
+    for name, kind in kinds.items():
+        if name in values and type(values[name]) is not kind:
             raise ModelFileError(f"{path} is damaged: {name} of its card is {str(values[name])[:40]!r}")
     for name in ("game", "rules", "encoder", "network", "tengen"):
         if not isinstance(values[name], str):

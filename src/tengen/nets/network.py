@@ -18,6 +18,7 @@ from torch.nn import functional
 from tengen.nets.layers import (
     Activation,
     BatchNorm,
+    Channels,
     Concat,
     Conv,
     Dense,
@@ -25,6 +26,7 @@ from tengen.nets.layers import (
     Flatten,
     GlobalPool,
     Layer,
+    Means,
     Planes,
     Pool,
     PositionBias,
@@ -36,8 +38,10 @@ from tengen.nets.registry import describe_network, network_settings
 class PolicyValueOutput(NamedTuple):
     """What a network says about B positions."""
 
-    policy: Tensor  # logits [B, size * size + 1], the last for passing
+    policy: Tensor  # logits [B, actions]; in Go every point, then the pass
     value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a value head
+    ownership: Tensor | None = None  # [B, size * width] in -1..1, 1 where the point will be the mover's; None likewise
+    score: Tensor | None = None  # [B], the mover's margin as a share of the board's points; None likewise
 
 
 class Network(nn.Module):
@@ -46,14 +50,28 @@ class Network(nn.Module):
     `build_network` and `load_model` make one; by itself it comes with its weights unset.
     """
 
-    def __init__(self, name: str, planes: int, size: int, **arguments: Any) -> None:
+    trunk: nn.Sequential
+    policy: nn.Sequential
+    value: nn.Sequential | None
+    ownership: nn.Sequential | None
+    score: nn.Sequential | None
+
+    def __init__(
+        self,
+        name: str,
+        planes: int,
+        size: int,
+        *,
+        width: int | None = None,
+        actions: int | None = None,
+        **arguments: Any,
+    ) -> None:
         super().__init__()
-        self.name, self.planes, self.size = name, planes, size
+        self.name = name
         self.arguments: dict[str, Any] = dataclasses.asdict(network_settings(name, **arguments))  # type: ignore[call-overload]
-        self.architecture = describe_network(name, planes, size, **arguments)
-        self.trunk = _sequence(self.architecture.trunk)
-        self.policy = _sequence(self.architecture.policy)
-        self.value = _sequence(self.architecture.value) if self.architecture.value else None
+        self.architecture = describe_network(name, planes, size, width=width, actions=actions, **arguments)
+        for part, layers in self.architecture.parts().items():
+            self.add_module(part, _sequence(layers) if layers else None)
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """A copy of all that inference needs, by name, as arrays."""
@@ -62,25 +80,42 @@ class Network(nn.Module):
             name: np.array(state[name].detach().cpu().float().numpy(), order="C") for name in self.architecture.shapes()
         }
 
-    def forward(self, planes: Tensor) -> PolicyValueOutput:
-        """Planes [B, planes, size, size], of floats or of bytes, to logits and value."""
+    def forward(self, planes: Tensor, to_play: bool = False) -> PolicyValueOutput:
+        """Planes [B, planes, size, width], of floats or of bytes, to all that the heads say about them.
+
+        With `to_play` only logits and value are computed.
+        """
         x = planes.to(dtype=torch.float32, memory_format=torch.channels_last)
         x = self.trunk(x)
-        return PolicyValueOutput(self.policy(x), None if self.value is None else self.value(x).squeeze(1))
+        value = None if self.value is None else self.value(x).squeeze(1)
+        ownership = None if self.ownership is None or to_play else self.ownership(x)
+        score = None if self.score is None or to_play else self.score(x).squeeze(1)
+        return PolicyValueOutput(self.policy(x), value, ownership, score)
 
 
-def build_network(name: str, planes: int, size: int, *, seed: int | None = None, **arguments: Any) -> Network:
-    """A fresh network of this kind; the same seed gives the same weights. NetworkSpecError if it cannot be."""
-    network = Network(name, planes, size, **arguments)
+def build_network(
+    name: str,
+    planes: int,
+    size: int,
+    *,
+    width: int | None = None,
+    actions: int | None = None,
+    seed: int | None = None,
+    **arguments: Any,
+) -> Network:
+    """A fresh network of this kind; the same seed gives the same weights. NetworkSpecError if it cannot be.
+
+    Without `width` the board is square; without `actions` they are those of Go, every point and the pass.
+    """
+    network = Network(name, planes, size, width=width, actions=actions, **arguments)
     generator = torch.Generator()
     if seed is None:
         generator.seed()
     else:
         generator.manual_seed(seed)
     with torch.no_grad():
-        for part in (network.trunk, network.policy, network.value):
-            for module in part.modules() if part is not None else ():
-                _initialise(module, generator)
+        for module in network.modules():
+            _initialise(module, generator)
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return network
 
@@ -138,10 +173,28 @@ class _Concat(nn.Module):
 
 
 class _GlobalPool(nn.Module):
-    """[B, C, N, N] -> [B, 2C]: means, then maxima."""
+    """[B, C, H, W] -> [B, 2C]: means, then maxima."""
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
+
+
+class _Means(nn.Module):
+    """[B, C, H, W] -> [B, C]."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean(dim=(2, 3))
+
+
+class _Channels(nn.Module):
+    """Some of the channels."""
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__()
+        self.first, self.last = first, last
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, self.first : self.last]
 
 
 class _PositionBias(nn.Module):
@@ -192,6 +245,10 @@ def _module(layer: Layer) -> nn.Module:
             module = (nn.MaxPool2d if kind == "max" else nn.AvgPool2d)(window, ceil_mode=True)
         case GlobalPool():
             module = _GlobalPool()
+        case Means():
+            module = _Means()
+        case Channels(first, last):
+            module = _Channels(first, last)
         case Flatten():
             module = nn.Flatten()
         case Planes():

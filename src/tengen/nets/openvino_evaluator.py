@@ -3,30 +3,51 @@
 import threading
 
 import numpy as np
-import openvino as ov
 from numpy.typing import NDArray
 
 from tengen.nets.evaluator import check_planes
 from tengen.nets.layers import Architecture
-from tengen.nets.openvino_graph import Weights, build_graph
+from tengen.nets.openvino_core import compile_graph
+from tengen.nets.openvino_graph import Ranges, Weights, build_graph
 
 
 class OpenVinoEvaluator:
-    """A network compiled for this CPU, in 32-bit floats, for batches of any size. Threads may share it, in turn."""
+    """A network compiled for this CPU, for batches of any size. Threads may share it, in turn.
 
-    def __init__(self, architecture: Architecture, weights: Weights, threads: int | None = 1) -> None:
+    It computes in 32-bit floats, or with ranges in 8-bit integers. Answers are new arrays each time.
+    """
+
+    def __init__(
+        self, architecture: Architecture, weights: Weights, threads: int | None = 1, ranges: Ranges | None = None
+    ) -> None:
         self.architecture = architecture
-        # Some CPUs would compute in bfloat16 unless told; and pinned threads of two processes fight for one core.
-        settings = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
-        if threads is not None:
-            settings["INFERENCE_NUM_THREADS"] = threads
-        compiled = ov.Core().compile_model(build_graph(architecture, weights), "CPU", settings)
-        self._request = compiled.create_infer_request()
+        self._request = compile_graph(build_graph(architecture, weights, ranges), threads)
+        self._padded = np.zeros((0, architecture.planes, architecture.size, architecture.width), np.uint8)
         self._turn = threading.Lock()
 
     def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Planes uint8[B, C, N, N] -> policy logits float32[B, N * N + 1] and values float32[B] in -1..1, or None."""
+        """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None."""
         check_planes(planes, self.architecture)
+        count = len(planes)
         with self._turn:
-            outputs = self._request.infer({0: np.ascontiguousarray(planes)}, share_inputs=True)
-        return outputs[0], outputs[1].reshape(-1) if self.architecture.value else None
+            outputs = self._request.infer({0: self._round_up(planes)}, share_inputs=True)
+        return outputs[0][:count], outputs[1].reshape(-1)[:count] if self.architecture.value else None
+
+    def _round_up(self, planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The planes of a batch, made up to one of 16 sizes an octave.
+
+        OpenVINO prepares itself anew for each size it has not met, which takes about as long as evaluating the batch.
+        """
+        size = rounded_up(len(planes))
+        if size == len(planes):
+            return np.ascontiguousarray(planes)
+        if len(self._padded) < size:
+            self._padded = np.zeros((size, *planes.shape[1:]), np.uint8)
+        self._padded[: len(planes)] = planes
+        return self._padded[:size]
+
+
+def rounded_up(count: int) -> int:
+    """The next of the sizes 1, 2, ..., 32, 34, ..., 64, 68, ..., 128, 136, ..."""
+    step = 1 << max(0, (count - 1).bit_length() - 5)
+    return -(-count // step) * step

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from tengen.nets.alphago import AlphaGo
 from tengen.nets.convolutional import Large, Medium, Small
-from tengen.nets.layers import ACTIVATIONS, Architecture
+from tengen.nets.layers import ACTIVATIONS, Architecture, Board
 from tengen.nets.residual import Residual
+from tengen.nets.seed_microchess import SeedMicrochess
 
 
 class NetworkSpecError(ValueError):
@@ -19,8 +20,8 @@ class NetworkSpecError(ValueError):
 class Settings(Protocol):
     """The settings of a kind of network: a frozen dataclass that can describe the network they mean."""
 
-    def architecture(self, planes: int, size: int) -> Architecture:
-        """The network over `planes` planes of a size x size board."""
+    def architecture(self, planes: int, board: Board) -> Architecture:
+        """The network over `planes` planes of a board."""
         ...
 
 
@@ -30,8 +31,10 @@ _KINDS: dict[str, type[Any]] = {
     "large": Large,
     "alphago": AlphaGo,
     "residual": Residual,
+    "seed-microchess": SeedMicrochess,
 }
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_MAY_BE_NONE = ("blocks", "pool_every", "state_planes")
 _LARGEST = 65_536  # no kernel, layer or number of layers comes near: a file that asks for more is broken
 
 
@@ -71,14 +74,21 @@ def network_settings(name: str, **arguments: Any) -> Settings:
     return settings
 
 
-def describe_network(name: str, planes: int, size: int, **arguments: Any) -> Architecture:
-    """The layers of the network `name` over planes [B, planes, size, size]."""
+def describe_network(
+    name: str, planes: int, size: int, *, width: int | None = None, actions: int | None = None, **arguments: Any
+) -> Architecture:
+    """The layers of the network `name` over planes [B, planes, size, width].
+
+    Without `width` the board is square; without `actions` they are those of Go, every point and the pass.
+    """
     settings = network_settings(name, **arguments)
-    for what, number, most in (("planes", planes, _LARGEST), ("size", size, 256)):
+    width = size if width is None else width
+    limits = (("planes", planes, _LARGEST), ("size", size, 256), ("width", width, 256))
+    for what, number, most in (*limits, ("actions", 1 if actions is None else actions, _LARGEST)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
             raise NetworkSpecError(f"{what} is {number!r}: it must be a whole number from 1 to {most}")
     try:
-        return settings.architecture(planes, size)
+        return settings.architecture(planes, Board(size, width, size * width + 1 if actions is None else actions))
     except ValueError as error:
         raise NetworkSpecError(f"{name}: {error}") from None
 
@@ -96,7 +106,7 @@ def _check(name: str, key: str, value: Any, default: Any) -> None:
     if isinstance(default, bool):
         fine = isinstance(value, bool)
     elif isinstance(default, int):
-        fine = whole and (0 if key in ("blocks", "pool_every") else 1) <= value <= _LARGEST
+        fine = whole and (0 if key in _MAY_BE_NONE else 1) <= value <= _LARGEST
     elif isinstance(default, float):  # every such setting is a dropout
         fine = (whole or isinstance(value, float)) and 0 <= value < 1
     elif isinstance(default, tuple):

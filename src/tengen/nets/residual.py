@@ -6,7 +6,10 @@ as in KataGo (Wu 2019): some channels are reduced to their mean and maximum over
 the others, so that a ko fight in one corner is heard in the other.
 
 The heads are convolutional: the weights do not depend on the board's size. 6 blocks of 64 filters on 48 planes
-have 523,042 parameters, 6 of 32 on 11 planes 121,410; the value head adds a few thousand.
+have 523,042 parameters, 6 of 32 on 11 planes 121,410; the value head adds a few thousand. Where the actions are not
+those of Go, a point each and the pass, the policy ends in a dense layer instead.
+
+The heads for ownership and score (KataGo again) give the trunk more to learn from each game than who won it.
 """
 
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from tengen.nets.layers import (
     Activation,
     Architecture,
     BatchNorm,
+    Board,
     Concat,
     Conv,
     Dense,
@@ -43,9 +47,11 @@ class Residual:
     head_filters: int = 32
     value: bool = False  # with a value head
     value_hidden: int = 64
+    ownership: bool = False  # with a head for whose point each one will be, to learn from
+    score: bool = False  # with a head for the margin at the end, to learn from
 
-    def architecture(self, planes: int, size: int) -> Architecture:
-        """The network over `planes` planes of a size x size board."""
+    def architecture(self, planes: int, board: Board) -> Architecture:
+        """The network over `planes` planes of a board."""
         if self.order not in ORDERS:
             raise ValueError(f"order {self.order!r} is not known: choose from {', '.join(ORDERS)}")
         stem = Conv(planes, self.filters, self.first_kernel, bias=False)
@@ -53,7 +59,15 @@ class Residual:
         for number in range(1, self.blocks + 1):
             blocks += self._block(pooling=self.pool_every > 0 and number % self.pool_every == 0)
         trunk = (stem, *self._norm(), *blocks) if self.order == "post" else (stem, *blocks, *self._norm())
-        return Architecture(planes, size, trunk, self._policy(), self._value() if self.value else ())
+        return Architecture(
+            planes,
+            board,
+            trunk,
+            self._policy(board),
+            value=(*self._number(), Activation("tanh")) if self.value else (),
+            ownership=self._ownership() if self.ownership else (),
+            score=self._number() if self.score else (),
+        )
 
     def _norm(self) -> tuple[Layer, Layer]:
         return BatchNorm(self.filters), Activation(self.activation)
@@ -85,11 +99,17 @@ class Residual:
         convolution = Conv(self.filters, self.head_filters, 1, bias=False)
         return convolution, BatchNorm(self.head_filters), Activation(self.activation)
 
-    def _policy(self) -> tuple[Layer, ...]:
+    def _policy(self, board: Board) -> tuple[Layer, ...]:
+        if not board.has_pass:
+            return *self._head(), Flatten(), Dense(self.head_filters * board.points, board.actions, gain=0.1)
         points = (Conv(self.head_filters, 1, 1, gain=0.1), Flatten())
         the_pass = (GlobalPool(), Dense(2 * self.head_filters, 1, gain=0.1))
         return *self._head(), Concat((points, the_pass))
 
-    def _value(self) -> tuple[Layer, ...]:
+    def _number(self) -> tuple[Layer, ...]:
+        """A number about the whole board."""
         hidden = (GlobalPool(), Dense(2 * self.head_filters, self.value_hidden), Activation(self.activation))
-        return *self._head(), *hidden, Dense(self.value_hidden, 1, gain=0.1), Activation("tanh")
+        return *self._head(), *hidden, Dense(self.value_hidden, 1, gain=0.1)
+
+    def _ownership(self) -> tuple[Layer, ...]:
+        return *self._head(), Conv(self.head_filters, 1, 1, gain=0.1), Flatten(), Activation("tanh")

@@ -21,14 +21,14 @@ class TorchEvaluator:
         self.architecture = network.architecture
 
     def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Planes uint8[B, C, N, N] -> policy logits float32[B, N * N + 1] and values float32[B] in -1..1, or None."""
+        """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None."""
         check_planes(planes, self.architecture)
         training = self.network.training
         self.network.eval()
         try:
             with torch.inference_mode():
                 device = next(self.network.parameters()).device
-                policy, value = self.network(torch.from_numpy(planes).to(device))
+                policy, value, *_ = self.network(torch.from_numpy(planes).to(device), to_play=True)
             return policy.cpu().numpy(), None if value is None else value.cpu().numpy()
         finally:
             self.network.train(training)
