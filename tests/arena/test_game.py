@@ -15,7 +15,7 @@ LoadFake = Callable[..., Agent]
 def test_two_passes_end_the_game_and_it_is_scored(load_fake: LoadFake) -> None:
     record = play_game(load_fake("pass"), load_fake("pass"), GameState.new(5, "chinese", 3.5))
     assert (record.result, record.winner, record.ending, record.reason) == ("W+3.5", WHITE, "score", "")
-    assert [(turn.color, turn.decision.move) for turn in record.turns] == [(BLACK, PASS), (WHITE, PASS)]
+    assert [(turn.player, turn.decision.move) for turn in record.turns] == [(BLACK, PASS), (WHITE, PASS)]
 
 
 def test_an_equal_score_is_a_draw(load_fake: LoadFake) -> None:
@@ -74,8 +74,8 @@ def test_random_games_end_before_the_default_limit(load_fake: LoadFake) -> None:
         record = play_game(load_fake("random", seed), load_fake("random", seed + 1), GameState.new(5))
         assert record.ending == "score"
         assert record.result == record.state.result()
-    assert default_max_moves(5) == 200
-    assert default_max_moves(19) == 1444
+    assert default_max_moves(GameState.new(5)) == 200
+    assert default_max_moves(GameState.new(19)) == 1444
 
 
 def test_the_cap_on_thinking_is_handed_to_the_agents(load_fake: LoadFake) -> None:

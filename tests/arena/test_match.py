@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tengen.agents.agent import Agent, AgentError
-from tengen.arena.match import Match, black_of, opening, run_match
+from tengen.arena.match import Match, first_of, opening, run_match
 from tengen.arena.results import GameResult, MatchFolderError
 from tengen.arena.summary import score_of, summarize
 from tengen.data.sgf import read_sgf
@@ -24,7 +24,7 @@ def without_times(results: list[GameResult]) -> list[GameResult]:
 
 def test_pairs_of_games_share_an_opening_and_swap_colours() -> None:
     match = Match("a", "b", games=8)
-    assert [black_of(game) for game in range(1, 5)] == ["a", "b", "a", "b"]
+    assert [first_of(game) for game in range(1, 5)] == ["a", "b", "a", "b"]
     for game in range(1, 9, 2):
         assert opening(match, game).moves == opening(match, game + 1).moves
 

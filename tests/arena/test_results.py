@@ -28,7 +28,7 @@ def test_results_and_settings_are_read_back(tmp_path: Path) -> None:
     make(tmp_path, 3)
     with MatchFolder(tmp_path, SETTINGS) as kept:
         assert kept.results == {game: result(game) for game in (1, 2, 3)}
-        assert kept.sgf_path(3).read_bytes() == b"(;)"
+        assert kept.record_path(3).read_bytes() == b"(;)"
 
 
 def test_a_line_cut_anywhere_costs_one_game(tmp_path: Path) -> None:

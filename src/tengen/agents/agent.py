@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
-from tengen.games.go import GameState
+from tengen.games.state import AnyState
+
+State = TypeVar("State", bound=AnyState)
 
 
 class AgentError(RuntimeError):
@@ -13,7 +15,7 @@ class AgentError(RuntimeError):
 
 @dataclass(frozen=True)
 class Decision:
-    """A move and the reasons for it. Moves are as in `GameState`; what an agent does not know is empty."""
+    """A move and the reasons for it. Moves are as in the game's state; what an agent does not know is empty."""
 
     move: int
     value: float | None = None
@@ -28,17 +30,51 @@ class Decision:
     """The line of play expected, beginning with `move`."""
     note: str = ""
     """One line for people: simulations, depth, time."""
+    nodes: int | None = None
+    """How many positions, playouts or simulations the search looked at."""
 
 
 class Agent(Protocol):
-    """Anything that chooses a move. Agents may remember a game, but must answer for any state."""
+    """Anything that chooses a move. Agents may remember a game, but must answer for any state.
+
+    An agent that plays one game alone begins with `of_game`, so that a state of another is told in one line.
+    """
 
     name: str
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Decide for the player to move. `seconds` caps the thinking time when a clock is running."""
         ...
 
     def close(self) -> None:
         """Free what the agent holds (a subprocess, say). Calling it twice does no harm."""
         ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """An agent that cannot play everything: it knows one game, or one board, or needs a program that is there."""
+
+    def check(self, state: AnyState) -> None:
+        """Get ready to play from this state; AgentError if that is not possible."""
+        ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An agent that can be interrupted, as a board program does when its user presses "move now"."""
+
+    def stop(self) -> None:
+        """Let a `choose` that another thread is in return soon, with the best it knows; else do nothing."""
+        ...
+
+
+def of_game(state: AnyState, kind: type[State], name: str) -> State:
+    """The state, which is one of the game that the agent `name` plays; AgentError if it is of another."""
+    if not isinstance(state, kind):
+        raise AgentError(f"{name} plays {_title(kind)}, and this is a game of {_title(state)}")
+    return state
+
+
+def _title(game: "AnyState | type[AnyState]") -> str:
+    return str(game.game).title()

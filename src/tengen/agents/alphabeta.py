@@ -1,31 +1,35 @@
-"""Plays the move that alpha-beta finds best, to a depth or for a time."""
+"""Plays the move that alpha-beta finds best, to a depth or for a time; in Go and in Microchess."""
 
+import threading
 import time
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import Decision, of_game
 from tengen.agents.game_tree import decision, moves_to_consider
-from tengen.games.go import GameState
+from tengen.games import go, microchess
+from tengen.games.state import AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.budget import Budget, Clock
 from tengen.search.evaluation import get_evaluation
+from tengen.search.microchess_alphabeta import WIN, new_workspace, search_microchess
 
 _DEFAULT_DEPTH: Final = 3
+_DEFAULT_MICROCHESS_DEPTH: Final = 6
 
 
 @dataclass(frozen=True)
 class AlphaBeta:
-    """Looks ahead with alpha-beta pruning, to a depth or for a time (3 plies when neither is given)."""
+    """Looks ahead with alpha-beta pruning, to a depth or for a time (else 3 plies in Go, 6 in Microchess)."""
 
     depth: int | None = None
     """Plies to look ahead at most."""
     seconds: float | None = None
     """Time to think about a move."""
     evaluation: str = "area"
-    """How leaves are judged: area or influence."""
+    """How leaves are judged in Go: area or influence. In Microchess it is material."""
     seed: int | None = None
     """Decides among moves of the same value."""
 
@@ -35,6 +39,10 @@ class AlphaBeta:
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise ValueError(f"alphabeta cannot think for {self.seconds} seconds: give a time above 0")
         get_evaluation(self.evaluation)
+
+    def plies(self, default: int) -> int:
+        """How deep to look at most; `default` where neither a depth nor a time is given."""
+        return self.depth or (default if self.seconds is None else MAX_DEPTH)
 
 
 class AlphaBetaAgent:
@@ -47,18 +55,51 @@ class AlphaBetaAgent:
         self._evaluation = get_evaluation(settings.evaluation)
         self._rng = np.random.default_rng(settings.seed)
         self._clock = clock
+        self._work = new_workspace()
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The best move of the deepest search that the limits allow."""
-        settings = self._settings
-        limits = [limit for limit in (seconds, settings.seconds) if limit is not None]
-        budget = Budget(min(limits, default=None), clock=self._clock)
-        depth = settings.depth
-        if depth is None:
-            depth = _DEFAULT_DEPTH if settings.seconds is None else MAX_DEPTH
+        limits = [limit for limit in (seconds, self._settings.seconds) if limit is not None]
+        limit = min(limits, default=None)
+        if isinstance(state, microchess.GameState):
+            return self._choose_in_microchess(state, limit)
+        state = of_game(state, go.GameState, self.name)
+        budget = Budget(limit, clock=self._clock)
         moves = moves_to_consider(state, self._rng)
-        result = AlphaBetaSearch(self._evaluation, budget).run(state, depth, moves)
+        result = AlphaBetaSearch(self._evaluation, budget).run(state, self._settings.plies(_DEFAULT_DEPTH), moves)
         return decision(state, result, budget)
+
+    def stop(self) -> None:
+        """Let a `choose` in another thread return with the best it knows; in Microchess only."""
+        self._work.stop[0] = 1
 
     def close(self) -> None:
         """Nothing to free."""
+
+    def _choose_in_microchess(self, state: microchess.GameState, seconds: float | None) -> Decision:
+        moves = state.legal_moves()
+        if not moves:
+            return Decision(microchess.RESIGN, note="the game is over")
+        self._rng.shuffle(moves)
+        began = self._clock()
+        self._work.stop[0] = 0
+        timer = threading.Timer(seconds, self.stop) if seconds is not None else None
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            result = search_microchess(state, self._settings.plies(_DEFAULT_MICROCHESS_DEPTH), moves, self._work)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        speed = result.nodes / max(self._clock() - began, 1e-9)
+        note = f"depth {result.depth}, {result.nodes} nodes, {speed:.0f} nodes/s"
+        if result.value is None:
+            return Decision(result.move, note=note, nodes=result.nodes)
+        note += f", {result.value / 100:+.2f} pawns"
+        return Decision(result.move, _chance(result.value), pv=result.pv, note=note, nodes=result.nodes)
+
+
+def _chance(centipawns: float) -> float:
+    """The chance to win behind an advantage."""
+    return float(1 / (1 + 10 ** (-max(-WIN, min(WIN, centipawns)) / 400)))

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import Decision, of_game
 from tengen.agents.passing import wins_by_passing
 from tengen.agents.policy import sensible_moves
 from tengen.games.go import PASS, GameState
+from tengen.games.state import AnyState
 from tengen.nets.bundled import find_model
 from tengen.search.fast_model import FastPolicy
 
@@ -37,8 +38,9 @@ class FastPolicyAgent:
         self._rng = np.random.default_rng(settings.seed)
         self.name = "fast-policy" if settings.model == "fast19" else f"fast-policy:{settings.model}"
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The policy's move for the player to move."""
+        state = of_game(state, GameState, self.name)
         if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
             return Decision(PASS, note="passing ends the game")
         scores = self._policy.scores(state)
@@ -58,6 +60,10 @@ class FastPolicyAgent:
         order = np.argsort(-probabilities)[:_TOLD]
         priors = {moves[i]: float(probabilities[i]) for i in order}
         return Decision(moves[best], priors=priors, pv=(moves[best],), note=f"{probabilities[best]:.0%} likely")
+
+    def check(self, state: AnyState) -> None:
+        """AgentError if this is not a game of Go."""
+        of_game(state, GameState, self.name)
 
     def close(self) -> None:
         """Nothing to free."""

@@ -5,22 +5,20 @@ since its own last one. When it dies, hangs or talks nonsense, `choose` raises A
 and the next `choose` starts it afresh.
 """
 
-import os
-import shlex
-import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tengen.agents.agent import AgentError, Decision
+from tengen.agents.agent import AgentError, Decision, of_game
+from tengen.agents.engine_process import find_program
 from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
 from tengen.agents.kata_rules import rules_as_json
 from tengen.games.go import BLACK, RESIGN, WHITE, GameState, RuleSet, from_gtp, to_gtp
+from tengen.games.state import AnyState
 
 DEFAULT_TIMEOUT: Final = 60.0
-_GAME_FOLDERS: Final = ("/usr/games", "/usr/local/games")
 _COLORS: Final = {BLACK: "black", WHITE: "white"}
 Moves = list[tuple[int, int]]
 
@@ -42,7 +40,7 @@ class GtpEngine:
     that `choose` allows."""
 
     def __init__(self, command: str, timeout: float = DEFAULT_TIMEOUT) -> None:
-        self._argv = _split(command)
+        self._argv = find_program(command, "gnugo --mode gtp")
         self.timeout = timeout
         self.name = Path(self._argv[0]).stem
         self._connection: GtpConnection | None = None
@@ -52,8 +50,9 @@ class GtpEngine:
         self._lock = threading.Lock()
         self._closed = False
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The engine's move, legal or not; AgentError if it gives none."""
+        state = of_game(state, GameState, self.name)
         try:
             self.sync(state)
             self._tell_time(seconds)
@@ -71,6 +70,10 @@ class GtpEngine:
         else:
             self._known[1].append((color, move))
         return Decision(move)
+
+    def check(self, state: AnyState) -> None:
+        """Start the engine and let it know the position; AgentError if it cannot be, or this is not Go."""
+        self.sync(of_game(state, GameState, self.name))
 
     def sync(self, state: GameState) -> None:
         """Let the engine know the position, by its new moves alone if it knows the game they continue."""
@@ -187,19 +190,3 @@ class GtpEngine:
             return
         self._send("time_settings 0 1 0" if whole is None else f"time_settings 0 {whole} 1")
         self._told_seconds = whole
-
-
-def _split(command: str) -> list[str]:
-    """The command line as a list, its program found on PATH or where Debian keeps games."""
-    try:
-        argv = shlex.split(command, posix=os.name != "nt")
-    except ValueError as error:
-        raise AgentError(f"the engine's command line {command!r} cannot be read: {error}") from None
-    if not argv:
-        raise AgentError("an engine needs a command line, such as: gnugo --mode gtp")
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_GAME_FOLDERS])
-    program = shutil.which(argv[0], path=path)
-    if program is None:
-        remedy = "check the path" if os.path.dirname(argv[0]) else f"apt install {argv[0]}, or give its path"
-        raise AgentError(f"{argv[0]} isn't installed, or isn't a program: {remedy}")
-    return [program, *argv[1:]]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import Decision, of_game
 from tengen.agents.game_tree import decision, moves_to_consider
 from tengen.games.go import PASS, GameState
+from tengen.games.state import AnyState
 from tengen.search.budget import Budget, BudgetSpent, Clock
 from tengen.search.evaluation import get_evaluation
 from tengen.search.minimax import minimax_search
@@ -43,8 +44,9 @@ class MinimaxAgent:
         self._rng = np.random.default_rng(settings.seed)
         self._clock = clock
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The move with the best minimax value."""
+        state = of_game(state, GameState, self.name)
         budget = Budget(seconds, clock=self._clock)
         moves = moves_to_consider(state, self._rng)
         result = SearchResult(best_looking_first(state, moves)[0] if moves else PASS, None)
@@ -55,6 +57,10 @@ class MinimaxAgent:
             except BudgetSpent:
                 break
         return decision(state, result, budget)
+
+    def check(self, state: AnyState) -> None:
+        """AgentError if this is not a game of Go."""
+        of_game(state, GameState, self.name)
 
     def close(self) -> None:
         """Nothing to free."""

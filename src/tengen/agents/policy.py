@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.agents.agent import AgentError, Decision
+from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.passing import wins_by_passing
 from tengen.encode.encoder import get_encoder
 from tengen.games.go import PASS, GameState
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
+from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
 
 _TOLD = 10  # how many moves a decision gives probabilities for
@@ -40,9 +41,10 @@ class PolicyAgent:
         self._rng = np.random.default_rng(settings.seed)
         self.name = f"policy:{settings.model}"
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The network's move for the player to move."""
-        self.check(state)
+        state = of_game(state, GameState, self.name)
+        self._check_size(state)
         if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
             return Decision(PASS, note="passing ends the game")
         logits, _ = self._evaluator.evaluate(self._encoder.encode([state]))
@@ -59,8 +61,11 @@ class PolicyAgent:
     def close(self) -> None:
         """Nothing to free."""
 
-    def check(self, state: GameState) -> None:
+    def check(self, state: AnyState) -> None:
         """AgentError if this is not a game that the model has learned."""
+        self._check_size(of_game(state, GameState, self.name))
+
+    def _check_size(self, state: GameState) -> None:
         if state.size != self._size:
             size = self._size
             raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")

@@ -1,13 +1,13 @@
 """Agents by name. A spec is a kind with its settings: `uct:playouts=10000,seed=7`, `alphabeta:depth=4`, `random`.
 
-Agents that need a model take its name first: `policy:go19`, `policy:go19,temperature=0.5`.
+Agents that need a model or a program take its name first: `policy:go19,temperature=0.5`, `uci:fairy-stockfish`.
 
 A kind is a frozen dataclass whose fields are its settings, so that one place holds names, types, defaults
 and documentation. The exception is `gtp:`, where all that follows is a command line.
 """
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from tengen.agents.agent import Agent
@@ -17,7 +17,9 @@ from tengen.agents.gtp import GtpEngine
 from tengen.agents.minimax import Minimax, MinimaxAgent
 from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.random import Random, RandomAgent
+from tengen.agents.uci import Uci, UciEngine
 from tengen.agents.uct import Uct, UctAgent
+from tengen.agents.zero import Gumbel, Zero, ZeroAgent
 
 
 class SpecError(ValueError):
@@ -31,7 +33,13 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "uct": (Uct, UctAgent),
     "policy": (Policy, PolicyAgent),
     "fast-policy": (FastPolicySettings, FastPolicyAgent),
+    "zero": (Zero, ZeroAgent),
+    "gumbel": (Gumbel, ZeroAgent),
+    "uci": (Uci, UciEngine),
 }
+_ALL_DAY = 86_400
+_NAMED_FIRST = ("model", "program")
+"""Settings whose value may be given first and without their name."""
 
 
 def load_agent(spec: str, seed: int | None = None) -> Agent:
@@ -43,16 +51,42 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
         raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join([*_KINDS, 'gtp'])}")
     settings, agent = _KINDS[kind]
     values = _parse(kind, settings, text)
-    if seed is not None:
+    if seed is not None and any(field.name == "seed" for field in fields(settings)):
         values.setdefault("seed", seed)
     return agent(settings(**values))
+
+
+def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None, timed: bool = False) -> str:
+    """The spec with limits that its kind knows, unless it names a limit of its own.
+
+    `nodes` are simulations or playouts where the agent counts those. `timed`: it thinks until `choose` says that
+    time is up. A spec to play by UCI, which cannot resign, is also told not to.
+    """
+    kind, _, text = spec.strip().partition(":")
+    if kind not in _KINDS:
+        return spec
+    settings = _KINDS[kind][0]
+    given, known = _parse(kind, settings, text), {field.name: field.default for field in fields(settings)}
+    limits = {"seconds", "sims", "playouts", "depth"} if kind != "uci" else {"movetime", "nodes", "depth"}
+    added: dict[str, float] = {}
+    if not limits & given.keys():
+        if nodes is not None:
+            added |= {name: min(max(1, nodes), 10_000_000) for name in ("sims", "playouts") if name in known}
+        if depth is not None and "depth" in known:
+            added["depth"] = min(max(1, depth), 64)
+        if timed and not added and "seconds" in known:
+            added["seconds"] = _ALL_DAY
+    if known.get("resign") and "resign" not in given:
+        added["resign"] = 0
+    words = [text.strip(), *(f"{name}={value}" for name, value in added.items())]
+    return f"{kind}:{','.join(filter(None, words))}" if added else spec
 
 
 def agent_kinds() -> dict[str, str]:
     """Every kind of agent with one line of help: what it is, and its settings with their defaults."""
     kinds = {}
     for kind, (settings, _) in _KINDS.items():
-        known = ", ".join(f"{field.name}={field.default}" for field in fields(settings))
+        known = ", ".join(field.name + _default(field) for field in fields(settings))
         kinds[kind] = f"{(settings.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
     kinds["gtp"] = "A foreign engine that speaks GTP; give its command line, e.g. gtp:gnugo --mode gtp --level 10"
     return kinds
@@ -64,15 +98,22 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for place, part in enumerate(filter(None, (part.strip() for part in text.split(",")))):
         name, equals, value = part.partition("=")
-        if not equals and place == 0 and "model" in known:  # `policy:go19` is short for `policy:model=go19`
-            name, equals, value = "model", "=", part
+        if not equals and place == 0 and next(iter(known)) in _NAMED_FIRST:
+            name, equals, value = next(iter(known)), "=", part  # `policy:go19` is short for `policy:model=go19`
         name = name.strip()
         if not equals or name not in known:
             raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
         if name in values:
             raise SpecError(f"{kind} is given {name} twice")
         values[name] = _convert(kind, name, str(known[name]), value.strip())
+    for field in fields(settings):
+        if field.default is MISSING and field.name not in values:
+            raise SpecError(f"{kind} needs a {field.name}: name it first, {kind}:{field.name.upper()}")
     return values
+
+
+def _default(field: "Field[Any]") -> str:
+    return "" if field.default is MISSING else f"={field.default}"
 
 
 def _told(annotation: str) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import Decision, of_game
 from tengen.agents.passing import wins_by_passing
 from tengen.games.go import PASS, RESIGN, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
+from tengen.games.state import AnyState
 from tengen.search.status import is_settled
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
 from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
@@ -72,8 +73,9 @@ class UctAgent:
         self._spare: UctTree | None = None
         self._root: GameState | None = None
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
+        state = of_game(state, GameState, self.name)
         if state.is_over:
             return Decision(PASS)
         limits = [limit for limit in (self._seconds, seconds) if limit is not None]
@@ -85,6 +87,10 @@ class UctAgent:
         done, elapsed = self._search(tree, state, scratch, limit)
         decision = _best_move(tree, state, f"{done} playouts in {elapsed:.1f} s")
         return self._refine(decision, state, scratch, done, limit)
+
+    def check(self, state: AnyState) -> None:
+        """AgentError if this is not a game of Go."""
+        of_game(state, GameState, self.name)
 
     def close(self) -> None:
         """Free the trees."""

@@ -1,10 +1,10 @@
 """A match: many games between two agents, A and B, several at once, saved as they end.
 
-Games come in pairs: games 1 and 2 begin with the same opening, A being Black in the first and White in the
-second, and so on. A game depends on the match's settings and its own number alone: every game gets agents of
-its own, with seeds made from the match's seed and the game's number. So a match that was killed and resumed
-has the games that it would have had anyway (as far as the agents are deterministic), and asking for more
-games only adds to them.
+Games come in pairs: games 1 and 2 begin with the same opening, A moving first in one and second in the other,
+and so on. A game depends on the match's settings and its own number alone: every game gets agents of its own,
+with seeds made from the match's seed and the game's number. So a match that was killed and resumed has the
+games that it would have had anyway (as far as the agents are deterministic), and asking for more games only
+adds to them.
 """
 
 import hashlib
@@ -16,27 +16,31 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePath
 
 import numpy as np
 
 from tengen._files import Setting
-from tengen.agents.agent import Agent, AgentError
-from tengen.agents.gtp import GtpEngine
-from tengen.agents.policy import PolicyAgent
+from tengen.agents.agent import Agent, AgentError, Particular
 from tengen.agents.registry import load_agent
 from tengen.arena.game import GameRecord, GameStopped, Turn, default_max_moves, forfeited, play_game
+from tengen.arena.go_terms import GoTerms
+from tengen.arena.microchess_terms import MicrochessTerms
 from tengen.arena.results import GameResult, MatchFolder, Player
-from tengen.data.sgf import write_sgf
-from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState
+from tengen.arena.terms import Terms
+from tengen.games.state import FIRST, SECOND, AnyState
 
 Load = Callable[[str, int], Agent]
 """Makes the agent of a spec, with a seed for what is random in it."""
 
 
+GAMES = ("go", "microchess")
+
+
 @dataclass(frozen=True)
 class Match:
-    """What is played. None stands for the default of the rule set (size, komi) or of the size (max_moves)."""
+    """What is played. None stands for the default of the game, of its rule set or of its board."""
 
     a: str
     """Spec of the first agent. A seed inside a spec is used in every game."""
@@ -44,50 +48,64 @@ class Match:
     """Spec of the second agent."""
     games: int = 40
     size: int | None = None
-    rules: str = "chinese"
+    """Go only."""
+    rules: str | None = None
     komi: float | None = None
+    """Go only."""
     seed: int = 1
-    opening_moves: int = 2
-    """Random moves, not on the first two lines, that each pair of games begins with."""
+    opening_moves: int | None = None
+    """Random moves that each pair of games begins with."""
     max_moves: int | None = None
-    """A game of this length ends and is scored as it stands."""
+    """A game of this length ends: in Go it is scored as it stands, in Microchess it is a draw."""
     seconds: float | None = None
     """The most that an agent should think per move; None: as its spec says."""
     game: str = "go"
+    double_step: bool | None = None
+    """Microchess only: whether a pawn may step two squares from where it began."""
 
     def __post_init__(self) -> None:
-        if self.game != "go":
-            raise ValueError(f"no game is called {self.game[:40]!r}: choose from go")
+        terms = self.terms
         _at_least("games", self.games, 1)
         _at_least("seed", self.seed, 0)
-        _at_least("opening moves", self.opening_moves, 0)
-        points = self.start.size**2
-        if self.opening_moves > points // 2:
-            raise ValueError(f"{self.opening_moves} opening moves are too many: give at most {points // 2}")
+        _at_least("opening moves", self.dealt_moves, 0)
+        most = terms.most_opening_moves
+        if self.dealt_moves > most:
+            raise ValueError(f"{self.dealt_moves} opening moves are too many: give at most {most}")
         if self.max_moves is not None:
-            _at_least("max moves", self.max_moves, self.opening_moves + 1)
+            _at_least("max moves", self.max_moves, self.dealt_moves + 1)
         if self.seconds is not None and not 0 < self.seconds < 1e6:
             raise ValueError(f"{self.seconds} seconds per move are not possible: give more than 0")
 
+    @cached_property
+    def terms(self) -> Terms:
+        """The game and its rules; ValueError if there is no such game, or an option is of another."""
+        if self.game == "go":
+            _only_for("microchess", double_step=self.double_step)
+            terms: Terms = GoTerms(self.size, self.rules or "chinese", self.komi)
+        elif self.game == "microchess":
+            _only_for("go", size=self.size, komi=self.komi)
+            terms = MicrochessTerms(self.rules or "standard", self.double_step is not False)
+        else:
+            raise ValueError(f"no game is called {self.game[:40]!r}: choose from {', '.join(GAMES)}")
+        _ = terms.start  # a rule set or a board that does not exist is told now
+        return terms
+
     @property
-    def start(self) -> GameState:
-        """The empty board."""
-        return GameState.new(self.size, self.rules, self.komi)
+    def dealt_moves(self) -> int:
+        """How many random moves each game begins with."""
+        return self.terms.opening_moves if self.opening_moves is None else self.opening_moves
 
     @property
     def settings(self) -> dict[str, Setting]:
         """All that decides how a game goes, defaults filled in; not the number of games, which may grow."""
-        start = self.start
         settings: dict[str, Setting | None] = {
             "a": self.a.strip(),
             "b": self.b.strip(),
             "game": self.game,
-            "size": start.size,
-            "rules": start.rules.name,
-            "komi": start.komi,
+            **self.terms.settings,
             "seed": self.seed,
-            "opening_moves": self.opening_moves,
-            "max_moves": default_max_moves(start.size) if self.max_moves is None else self.max_moves,
+            "opening_moves": self.dealt_moves,
+            "max_moves": default_max_moves(self.terms.start) if self.max_moves is None else self.max_moves,
             "seconds": self.seconds,
         }
         return {name: value for name, value in settings.items() if value is not None}
@@ -100,20 +118,13 @@ class Match:
         return f"{_short_name(self.a)}-vs-{_short_name(self.b)}-{digest}"
 
 
-def opening(match: Match, game: int) -> GameState:
+def opening(match: Match, game: int) -> AnyState:
     """The position from which a game is played; the same for games 1 and 2, 3 and 4, ..."""
-    rng = np.random.default_rng([match.seed, (game + 1) // 2])
-    state = match.start
-    for _ in range(match.opening_moves):
-        points = [move for move in state.legal_moves() if move != PASS]
-        points = [move for move in points if _off_the_edge(move, state.size)] or points
-        if points:
-            state = state.play(int(rng.choice(points)))
-    return state
+    return match.terms.opening(match.dealt_moves, match.seed, (game + 1) // 2)
 
 
-def black_of(game: int) -> Player:
-    """Who has Black: A in odd games, B in even ones."""
+def first_of(game: int) -> Player:
+    """Who moves first: A in odd games, B in even ones."""
     return "a" if game % 2 else "b"
 
 
@@ -136,7 +147,7 @@ def run_match(
     _at_least("workers", workers, 1)
     if len(saved_results(match, folder)) < match.games:
         _rehearse(match, load)
-    with MatchFolder(folder, match.settings) as kept:
+    with MatchFolder(folder, match.settings, match.terms.suffix) as kept:
         wanted = range(1, match.games + 1)
         for number in wanted:
             if number in kept.results:
@@ -144,8 +155,8 @@ def run_match(
         missing = [number for number in wanted if number not in kept.results]
         with _Workers(match, missing, workers, load) as finished:
             for number, record in finished:
-                result = _to_result(number, record)
-                kept.record(result, _to_sgf(match, result, record))
+                result = _to_result(match, number, record)
+                kept.record(result, _written(match, number, record))
                 on_result(result)
         return [kept.results[number] for number in wanted]
 
@@ -154,7 +165,7 @@ def saved_results(match: Match, folder: Path) -> list[GameResult]:
     """The results that the folder holds so far, in order; none if it has not been made."""
     if not folder.exists():
         return []
-    with MatchFolder(folder, match.settings) as kept:
+    with MatchFolder(folder, match.settings, match.terms.suffix) as kept:
         return [kept.results[number] for number in sorted(kept.results) if number <= match.games]
 
 
@@ -162,35 +173,33 @@ def play_match_game(
     match: Match, game: int, load: Load = load_agent, stop: threading.Event | None = None
 ) -> GameRecord:
     """Play one game of the match with agents made for it."""
-    start, black = opening(match, game), black_of(game)
-    players: dict[int, Player] = {BLACK: black, WHITE: "b" if black == "a" else "a"}
+    start, first = opening(match, game), first_of(game)
+    players: dict[int, Player] = {FIRST: first, SECOND: _other(first)}
     with ExitStack() as stack:
         agents: dict[int, Agent] = {}
-        for color, player in players.items():
+        for number, player in players.items():
             try:
                 spec = match.a if player == "a" else match.b
-                agents[color] = _started(load, spec, _agent_seed(match.seed, game, player), start)
+                agents[number] = _started(load, spec, _agent_seed(match.seed, game, player), start)
             except (AgentError, OSError) as error:
-                return forfeited(start, color, f"could not start: {error}")
-            stack.callback(_close, agents[color])
+                return forfeited(start, number, f"could not start: {error}")
+            stack.callback(_close, agents[number])
         return play_game(
-            agents[BLACK], agents[WHITE], start, max_moves=match.max_moves, seconds=match.seconds, stop=stop
+            agents[FIRST], agents[SECOND], start, max_moves=match.max_moves, seconds=match.seconds, stop=stop
         )
 
 
 def _rehearse(match: Match, load: Load) -> None:
     """Make both agents once, so that a missing program, say, is one error and not many lost games."""
     for spec in dict.fromkeys((match.a, match.b)):
-        _close(_started(load, spec, match.seed, match.start))
+        _close(_started(load, spec, match.seed, match.terms.start))
 
 
-def _started(load: Load, spec: str, seed: int, state: GameState) -> Agent:
+def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:
     """An agent that is ready to think: a foreign engine runs and knows the position, a network knows the board."""
     agent = load(spec, seed)
     try:
-        if isinstance(agent, GtpEngine):
-            agent.sync(state)
-        elif isinstance(agent, PolicyAgent):
+        if isinstance(agent, Particular):
             agent.check(state)
     except BaseException:
         _close(agent)
@@ -256,14 +265,14 @@ class _Workers:
                 return
 
 
-def _to_result(game: int, record: GameRecord) -> GameResult:
-    black = black_of(game)
-    colors = (BLACK, WHITE) if black == "a" else (WHITE, BLACK)
-    players: dict[int, Player] = {colors[0]: "a", colors[1]: "b"}
-    chosen = [[turn for turn in record.turns if turn.color == color] for color in colors]
+def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
+    first = first_of(game)
+    numbers = (FIRST, SECOND) if first == "a" else (SECOND, FIRST)
+    players: dict[int, Player] = {numbers[0]: "a", numbers[1]: "b"}
+    chosen = [[turn for turn in record.turns if turn.player == number] for number in numbers]
     return GameResult(
         game=game,
-        black=black,
+        black=first if match.terms.players[0] == "Black" else _other(first),
         winner=players.get(record.winner),
         result=record.result,
         ending=record.ending,
@@ -274,33 +283,24 @@ def _to_result(game: int, record: GameRecord) -> GameResult:
     )
 
 
-def _to_sgf(match: Match, result: GameResult, record: GameRecord) -> bytes:
-    """The game with the agents' values and notes as comments."""
-    specs = (match.a, match.b) if result.black == "a" else (match.b, match.a)
-    dealt = result.moves - sum(turn.decision.move != RESIGN for turn in record.turns)
-    comments = {number: _comment(turn) for number, turn in enumerate(record.turns, dealt + 1)}
-    if record.ending in ("forfeit", "move limit"):
-        end = len(record.turns) + dealt
-        why = f"{record.result}, {record.ending}: {record.reason}".removesuffix(": ")
-        comments[end] = f"{comments.get(end, '')}\n{why}".strip()
-    return write_sgf(
-        record.state,
-        black_name=specs[0],
-        white_name=specs[1],
-        result=record.result,
-        comments=comments,
-        event=f"game {result.game} of {match.folder_name}",
-    )
+def _written(match: Match, game: int, record: GameRecord) -> bytes:
+    specs = (match.a, match.b) if first_of(game) == "a" else (match.b, match.a)
+    return match.terms.write(record, *specs, event=f"game {game} of {match.folder_name}")
 
 
-def _comment(turn: Turn) -> str:
-    value = turn.decision.value
-    chance = "" if value is None else f"{'Black' if turn.color == BLACK else 'White'} wins {value:.1%}"
-    return "\n".join(filter(None, (chance, turn.decision.note)))
+def _other(player: Player) -> Player:
+    return "b" if player == "a" else "a"
 
 
 def _seconds(turns: list[Turn]) -> float:
     return round(sum(turn.seconds for turn in turns), 6)
+
+
+def _only_for(game: str, **options: object) -> None:
+    """ValueError if an option is given that only another game has."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name.replace('_', ' ')} is for --game {game}: leave it out, or add that")
 
 
 def _at_least(name: str, value: int, least: int) -> None:
@@ -313,17 +313,11 @@ def _agent_seed(seed: int, game: int, player: Player) -> int:
     return int(np.random.SeedSequence([seed, game, 1 if player == "a" else 2]).generate_state(1)[0])
 
 
-def _off_the_edge(move: int, size: int) -> bool:
-    """Whether a point is on the third line or higher; on boards below 7x7 every point counts."""
-    row, col = divmod(move, size)
-    return size < 7 or min(row, col, size - 1 - row, size - 1 - col) >= 2
-
-
 def _short_name(spec: str) -> str:
-    """`uct` for `uct:playouts=100`, and the program's name for `gtp:`."""
+    """`uct` for `uct:playouts=100`, and the program's name for `gtp:` and `uci:`."""
     kind, _, rest = spec.strip().partition(":")
-    words = rest.split()
-    name = PurePath(words[0]).name if kind == "gtp" and words else kind
+    words = rest.replace(",", " ").split() if kind == "uci" else rest.split()
+    name = PurePath(words[0]).name if kind in ("gtp", "uci") and words else kind
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24] or "agent"
 
 

@@ -2,7 +2,7 @@
 
     match.toml       what is played; a folder belongs to one match for ever
     results.jsonl    one GameResult per line, in the order in which games ended
-    games/0007.sgf   the record of game 7, written before its line
+    games/0007.sgf   the record of game 7 (.pgn for Microchess), written before its line
 
 A line is written, flushed and synced when its game is over, so that `kill -9` at any moment loses only games
 under way. It may leave a torn last line, which is dropped when the folder is opened again.
@@ -37,7 +37,7 @@ class GameResult:
     winner: Player | None
     """None for a draw or a void game."""
     result: str
-    """As SGF writes it."""
+    """As the game's records write it."""
     ending: Ending
     reason: str
     """What the loser of a forfeit did wrong."""
@@ -65,9 +65,10 @@ class GameResult:
 class MatchFolder:
     """An open folder of a match; only one process can have it open."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Setting]) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Setting], suffix: str = ".sgf") -> None:
         """Make the folder, or open it again; MatchFolderError if it belongs to another match."""
         self.path = path
+        self._suffix = suffix
         self.games = path / "games"
         self.games.mkdir(parents=True, exist_ok=True)
         self._log: IO[bytes] = open(path / "results.jsonl", "a+b")
@@ -79,17 +80,17 @@ class MatchFolder:
             self._log.close()
             raise
 
-    def record(self, result: GameResult, sgf: bytes) -> None:
-        """Keep a finished game: its SGF first, then its line."""
-        write_atomically(self.sgf_path(result.game), sgf)
+    def record(self, result: GameResult, moves: bytes) -> None:
+        """Keep a finished game: its record first, then its line."""
+        write_atomically(self.record_path(result.game), moves)
         self._log.write(result.to_json().encode() + b"\n")
         self._log.flush()
         os.fsync(self._log.fileno())
         self.results[result.game] = result
 
-    def sgf_path(self, game: int) -> Path:
+    def record_path(self, game: int) -> Path:
         """Where the record of a game is."""
-        return self.games / f"{game:04d}.sgf"
+        return self.games / f"{game:04d}{self._suffix}"
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -28,6 +28,10 @@ class PlayerSummary:
         """Its games with either colour."""
         return self.as_black + self.as_white
 
+    def as_color(self, color: str) -> Score:
+        """Its games as `Black` or as `White`."""
+        return self.as_black if color == "Black" else self.as_white
+
     @property
     def seconds_per_move(self) -> float:
         """Mean thinking time; NaN if it never moved."""

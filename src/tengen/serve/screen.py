@@ -1,11 +1,12 @@
 """The screen of a terminal game: the board, beside it a panel that tells of the game, and a line below.
 
-What is told is a `Scene`; how it is laid out depends on the room there is. In a terminal too narrow for a
-panel beside the board, the panel's facts stand below it in two lines.
+What is told of a game of Go is a `Scene`; how a screen is laid out, in every game, depends on the room there is
+(`lay_out`). In a terminal too narrow for a panel beside the board, the panel's facts stand below it in two lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -51,34 +52,55 @@ class Scene:
     """Whether the panel shows the commands instead of the game."""
 
 
+@dataclass(frozen=True)
+class Page:
+    """What a screen consists of, before it is known how much room there is."""
+
+    board: Text
+    width: int
+    """Columns that the board takes."""
+    facts: Callable[[int], list[RenderableType]]
+    """What the panel tells, given its width inside."""
+    summary: RenderableType
+    """The same in two lines."""
+    commands: Mapping[str, str]
+    helping: bool
+    """Whether the commands are shown instead of the facts."""
+    message: str
+
+
 def show(console: Console, scene: Scene) -> None:
-    """Clear the terminal, if it is one, and show the scene."""
+    """Clear the terminal, if it is one, and show a game of Go."""
+    look = Look.of(console)
+    board = draw_board(scene.state, look, scene.marks)
+    width = board_width(scene.state.size)
+    facts, summary = partial(_facts, scene, look), _summary(scene, look)
+    lay_out(console, Page(board, width, facts, summary, COMMANDS, scene.helping, scene.message))
+
+
+def lay_out(console: Console, page: Page) -> None:
+    """Clear the terminal, if it is one, and show a page."""
     look = Look.of(console)
     if console.is_terminal and not console.is_dumb_terminal:
         console.clear()
-    board = draw_board(scene.state, look, scene.marks)
-    room = console.width - board_width(scene.state.size) - 1
+    help_text = _help(page.commands)
+    room = console.width - page.width - 1
     if room >= _NARROWEST_PANEL:
-        page = Table.grid(padding=(0, 1, 0, 0))
-        page.add_row(board, _panel(scene, look, min(room, _WIDEST_PANEL)))
-        console.print(page)
+        width = min(room, _WIDEST_PANEL)
+        body = help_text if page.helping else Group(*page.facts(width - 4))
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_row(page.board, Panel(body, title="tengen", width=width, border_style="#96713a" if look.color else ""))
+        console.print(grid)
     else:
-        console.print(board, no_wrap=True, overflow="crop")
-        console.print(_help() if scene.helping else _summary(scene, look))
-    if scene.message:
-        console.print(Text(printable(scene.message), style="bold"))
+        console.print(page.board, no_wrap=True, overflow="crop")
+        console.print(help_text if page.helping else page.summary)
+    if page.message:
+        console.print(Text(printable(page.message), style="bold"))
 
 
 def printable(text: str) -> str:
     """The text without control characters, which could take over a terminal; line ends stay."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
-
-
-def _panel(scene: Scene, look: Look, width: int) -> RenderableType:
-    inside = width - 4
-    body = _help() if scene.helping else Group(*_facts(scene, look, inside))
-    style = "#96713a" if look.color else ""
-    return Panel(body, title="tengen", width=width, border_style=style)
 
 
 def _facts(scene: Scene, look: Look, width: int) -> list[RenderableType]:
@@ -90,13 +112,17 @@ def _facts(scene: Scene, look: Look, width: int) -> list[RenderableType]:
         if width < 30:
             facts.append(name)
         facts.append(Text(f"     captured {captured}", style="dim"))
-    facts += [_rule(look), _terms(state), _turn(state)]
+    facts += [rule(look), _terms(state), _turn(state)]
     if scene.black_chance is not None:
         percent = f" {scene.black_chance:.0%} Black"
         facts.append(chance_bar(look, scene.black_chance, width - len(percent)).append(percent))
-    if scene.note:
-        facts.append(Text(printable(scene.note), style="dim", no_wrap=True, overflow="ellipsis"))
-    return [*facts, _rule(look), Text(_SHORT_HELP, style="dim", no_wrap=True, overflow="ellipsis")]
+    return [*facts, *footnotes(look, scene.note, _SHORT_HELP)]
+
+
+def footnotes(look: Look, note: str, short_help: str) -> list[RenderableType]:
+    """What the bot said, and the commands in two lines."""
+    said = [Text(printable(note), style="dim", no_wrap=True, overflow="ellipsis")] if note else []
+    return [*said, rule(look), Text(short_help, style="dim", no_wrap=True, overflow="ellipsis")]
 
 
 def _summary(scene: Scene, look: Look) -> RenderableType:
@@ -109,9 +135,9 @@ def _summary(scene: Scene, look: Look) -> RenderableType:
     return Group(Text(printable(players.plain)), _turn(scene.state))
 
 
-def _help() -> RenderableType:
+def _help(commands: Mapping[str, str]) -> RenderableType:
     table = Table.grid(padding=(0, 1))
-    for command, meaning in COMMANDS.items():
+    for command, meaning in commands.items():
         table.add_row(Text(command, style="bold", no_wrap=True), Text(meaning, style="dim"))
     return table
 
@@ -131,5 +157,6 @@ def _turn(state: GameState) -> Text:
     return Text(f"{last}{'Black' if state.to_play == BLACK else 'White'} to play")
 
 
-def _rule(look: Look) -> Rule:
+def rule(look: Look) -> Rule:
+    """A line between two parts of the panel."""
     return Rule(characters="─" if look.unicode else "-", style="dim")

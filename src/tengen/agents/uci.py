@@ -1,0 +1,225 @@
+"""A foreign engine that speaks UCI, as an agent that plays Microchess: Fairy-Stockfish, or another Tengen.
+
+The engine learns the game from the variants file that lies beside our rules, unless it knows it already. It is
+started when it is first needed and given the whole game with every move. When it dies, hangs or talks nonsense,
+`choose` raises AgentError with the reason, and the next `choose` starts it afresh.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tengen.agents.agent import AgentError, Decision, of_game
+from tengen.agents.engine_process import find_program
+from tengen.agents.uci_connection import UciConnection, UciOption
+from tengen.games.microchess import GameState, variant_name, variants_path
+from tengen.games.state import AnyState
+
+DEFAULT_TIMEOUT: Final = 60.0
+DEFAULT_MOVETIME: Final = 100
+_ENOUGH_CENTIPAWNS: Final = 100_000  # a mate is worth this
+
+
+@dataclass(frozen=True)
+class Uci:
+    """A foreign engine that speaks UCI and plays Microchess; give its program, e.g. uci:fairy-stockfish,skill=5."""
+
+    program: str
+    """On PATH, in /usr/games, or with its path; arguments may follow after blanks."""
+    skill: int | None = None
+    """-20 to 20, the engine's full strength."""
+    movetime: int | None = None
+    """Milliseconds for a move; 100 when no other limit is given."""
+    nodes: int | None = None
+    depth: int | None = None
+    threads: int = 1
+    hash: int | None = None
+    """Megabytes that the engine may remember positions in."""
+    variant: str | None = None
+    """What the engine calls the game: microchess, or microchessds with the double step, when none is given."""
+
+    def __post_init__(self) -> None:
+        if self.skill is not None and not -20 <= self.skill <= 20:
+            raise ValueError(f"uci:skill={self.skill} is not possible: give -20 to 20")
+        for name in ("movetime", "nodes", "depth", "threads", "hash"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"uci:{name}={value} is not possible: give at least 1")
+
+    def limits(self, seconds: float | None) -> dict[str, int]:
+        """What `go` is told: the limits of the settings, and a clock's `seconds` if they are fewer."""
+        limits = {"movetime": self.movetime, "nodes": self.nodes, "depth": self.depth}
+        given = {name: value for name, value in limits.items() if value is not None}
+        given = given or {"movetime": DEFAULT_MOVETIME}
+        if seconds is not None:
+            given["movetime"] = max(1, min(given.get("movetime", 10**9), int(seconds * 1000)))
+        return given
+
+
+class UciEngine:
+    """An engine in a subprocess. `timeout`: how many seconds a command may take, beyond the thinking time."""
+
+    def __init__(self, settings: Uci, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self._argv = find_program(settings.program, "fairy-stockfish")
+        self._settings = settings
+        self.timeout = timeout
+        self.name = Path(self._argv[0]).stem
+        self._connection: UciConnection | None = None
+        self._options: dict[str, UciOption] = {}
+        self._variant: str | None = None
+        self._known: list[str] | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
+        """The engine's move; AgentError if it gives none that is legal."""
+        state = of_game(state, GameState, self.name)
+        try:
+            self._tell_position(state)
+            limits = self._settings.limits(seconds)
+            command = "go " + " ".join(f"{name} {value}" for name, value in limits.items())
+            answer = self._send(command, "bestmove", self.timeout + limits.get("movetime", 0) / 1000)
+            return self._decision(state, answer)
+        except AgentError:
+            self._drop()
+            raise
+
+    def check(self, state: AnyState) -> None:
+        """Start the engine and teach it the game; AgentError if that is not possible."""
+        state = of_game(state, GameState, self.name)
+        try:
+            self._tell_position(state)
+        except AgentError:
+            self._drop()
+            raise
+
+    def close(self) -> None:
+        """End the engine. It does not start again."""
+        with self._lock:
+            self._closed = True
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    # ---------------------------------------------------------------------------------- starting, ending
+
+    def _connected(self) -> UciConnection:
+        """The running engine, started and with its options set if need be."""
+        with self._lock:
+            if self._closed:
+                raise AgentError(f"{self.name} has been closed")
+            if self._connection is not None:
+                return self._connection
+            connection = self._connection = UciConnection(self._argv, self.name)
+        self._variant = self._known = None
+        self._options = connection.options(self.timeout)
+        self._set(connection, "Threads", self._settings.threads, needed=self._settings.threads != 1)
+        if self._settings.hash is not None:
+            self._set(connection, "Hash", self._settings.hash)
+        if self._settings.skill is not None:
+            self._set(connection, "Skill Level", self._settings.skill)
+        connection.ask("isready", "readyok", self.timeout)
+        return connection
+
+    def _drop(self) -> None:
+        """Forget an engine that failed; the next command starts another."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close(patience=0.0)
+
+    def _send(self, command: str, last_word: str, timeout: float | None = None) -> list[str]:
+        return self._connected().ask(command, last_word, self.timeout if timeout is None else timeout)
+
+    def _set(self, connection: UciConnection, name: str, value: int, needed: bool = True) -> None:
+        """Set a numeric option; AgentError if the engine needs it and does not have it, or not so far."""
+        option = self._options.get(name.lower())
+        if option is None:
+            if needed:
+                raise AgentError(f"{self.name} has no option {name!r}: leave that setting out")
+            return
+        least, most = option.least, option.most
+        if (least is not None and value < least) or (most is not None and value > most):
+            raise AgentError(f"{self.name} cannot set {name} to {value}: it takes {least} to {most}")
+        connection.tell(f"setoption name {option.name} value {value}")
+
+    # ------------------------------------------------------------------------------- the game, the answer
+
+    def _choose_variant(self, wanted: str) -> None:
+        """Let the engine play the variant of this name; it reads our file first if it does not know it."""
+        connection = self._connected()
+        if self._variant == wanted:
+            return
+        if "uci_variant" not in self._options:
+            raise AgentError(f"{self.name} plays no variants of chess: use one that does, such as fairy-stockfish")
+        if wanted not in self._options["uci_variant"].choices and "variantpath" in self._options:
+            connection.tell(f"setoption name VariantPath value {variants_path()}")
+            self._options = connection.options(self.timeout)
+        if wanted not in self._options["uci_variant"].choices:
+            raise AgentError(f"{self.name} does not know the variant {wanted!r}")
+        connection.tell(f"setoption name UCI_Variant value {wanted}")
+        self._variant, self._known = wanted, None
+
+    def _tell_position(self, state: GameState) -> None:
+        moves = [state.move_name(move) for _, move in state.moves]
+        self._choose_variant(self._settings.variant or variant_name(state.double_step))
+        words = ["position", "fen", *state.setup.fen().split(), *(["moves"] if moves else []), *moves]
+        if self._known is None or self._known != words[: len(self._known)]:
+            self._connected().tell("ucinewgame")
+        self._connected().tell(" ".join(words))
+        self._send("isready", "readyok")
+        self._known = words
+
+    def _decision(self, state: GameState, answer: Sequence[str]) -> Decision:
+        """The move of a `bestmove` line, explained by the last line that tells what the search found."""
+        word = answer[-1].split()[1] if " " in answer[-1] else ""
+        try:
+            move = state.parse_move(word)
+        except ValueError as error:
+            raise AgentError(f"{self.name} answered go with {word[:60]!r}: {error}") from None
+        wrong = state.why_illegal(move)
+        if wrong is not None:
+            raise AgentError(f"{self.name} played {word[:60]}, which is not legal: {wrong}")
+        told = [line.split() for line in answer if line.startswith("info ") and " pv " in line and " score " in line]
+        if not told:
+            return Decision(move)
+        info = told[-1]
+        line = _line_of_play(state, info[info.index("pv") + 1 :])
+        depth, nodes = _number(info, "depth"), _number(info, "nodes")
+        note = ", ".join([f"depth {depth}"] * (depth is not None) + [f"{nodes} nodes"] * (nodes is not None))
+        return Decision(move, _chance(info), pv=line if line[:1] == (move,) else (move,), note=note, nodes=nodes)
+
+
+def _line_of_play(state: GameState, words: Sequence[str]) -> tuple[int, ...]:
+    """The moves that these words name, as far as they are legal."""
+    line: list[int] = []
+    for word in words:
+        try:
+            move = state.parse_move(word)
+            state = state.play(move)
+        except ValueError:
+            break
+        line.append(move)
+    return tuple(line)
+
+
+def _number(info: Sequence[str], key: str) -> int | None:
+    """What an `info` line says of a key; None if it does not."""
+    value = info[info.index(key) + 1] if key in info[:-1] else ""
+    return int(value) if value.isdecimal() and len(value) < 18 else None
+
+
+def _chance(info: Sequence[str]) -> float | None:
+    """The chance to win behind a score: `cp 35` or `mate -3`, as the player to move sees it."""
+    kind, text = ([*info[info.index("score") + 1 :], "", ""])[:2]
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    if kind == "mate":
+        number = _ENOUGH_CENTIPAWNS if number > 0 else -_ENOUGH_CENTIPAWNS
+    elif kind != "cp":
+        return None
+    return float(1 / (1 + 10 ** (-max(-_ENOUGH_CENTIPAWNS, min(_ENOUGH_CENTIPAWNS, number)) / 400)))

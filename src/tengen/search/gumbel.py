@@ -1,0 +1,228 @@
+"""Gumbel search (Danihelka et al., "Policy improvement by planning with Gumbel", ICLR 2022).
+
+At the root, m actions are drawn without replacement (the top m of logit + Gumbel noise) and compared by sequential
+halving: all get the same few visits, the better half goes on. Below the root, the action is chosen whose visits lag
+most behind the improved policy
+
+    pi' = softmax(logit + sigma(completed Q)),    sigma(q) = (c_visit + max N) * c_scale * q,
+
+where actions without a visit take the mixed value v_mix of the node for their Q. pi' at the root is what a network
+learns from: it is better than the network's own policy however few simulations there were. Q is scaled to 0..1 here.
+"""
+
+from functools import cache
+from math import ceil, log2
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, TERMINAL, UNSEEN, action_value, back_up, set_out
+
+
+class GumbelParameters(NamedTuple):
+    """What shapes the search."""
+
+    considered: int = 16  # m: how many actions are compared at the root
+    visit_offset: float = 50.0  # c_visit
+    value_scale: float = 1.0  # c_scale
+
+
+@cache
+def halving_schedule(considered: int, simulations: int) -> NDArray[np.int32]:
+    """int32[simulations]: how many visits the action has to have that the i-th simulation goes through.
+
+    Sequential halving without any state: the actions still compared are those with exactly so many visits.
+    """
+    if considered <= 1:
+        return np.arange(simulations, dtype=np.int32)
+    rounds = ceil(log2(considered))
+    schedule: list[int] = []
+    visits = [0] * considered
+    left = considered
+    while len(schedule) < simulations:
+        for _ in range(max(1, simulations // (rounds * left))):
+            schedule += visits[:left]
+            for i in range(left):
+                visits[i] += 1
+        left = max(2, left // 2)
+    return np.array(schedule[:simulations], np.int32)
+
+
+@cache
+def schedules(considered: int, simulations: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The schedule for every number of actions to compare, and how many actions are left at each of its simulations.
+
+    Both int32[considered + 1, simulations].
+    """
+    table = np.stack([halving_schedule(m, simulations) for m in range(considered + 1)])
+    return table, np.stack([np.bincount(schedule)[schedule] for schedule in table]).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def improve(trees, b, node, parameters, scores):  # type: ignore[no-untyped-def]
+    """Write logit + sigma(completed Q) of a node's children to scores: float32[>= children]; returns their count."""
+    u = np.uint64
+    first, count = trees.first_child[b, node], np.int64(trees.child_count[b, node])
+    visits, logit = trees.visits[b], trees.logit[b]
+    total, most = np.int64(0), np.int64(0)
+    weight, weighted = np.float32(0.0), np.float32(0.0)
+    for child in range(first, first + count):
+        n = visits[u(child)]
+        if n > 0:
+            total += n
+            most = max(most, np.int64(n))
+            prior = max(np.exp(logit[u(child)]), np.float32(1e-30))
+            weight += prior
+            weighted += prior * action_value(trees, b, u(child))
+    mixed = trees.value[b, node]
+    if total > 0:
+        mixed = (mixed + total * (weighted / weight)) / np.float32(1 + total)
+    scale = np.float32(0.5 * parameters.value_scale * (parameters.visit_offset + most))
+    for i in range(count):
+        child = first + i
+        n = visits[u(child)]
+        q = action_value(trees, b, u(child)) if n > 0 else mixed
+        scores[u(i)] = logit[u(child)] + scale * (q + np.float32(1.0))
+    return count
+
+
+@njit(cache=True, nogil=True)
+def softmax(scores, count):  # type: ignore[no-untyped-def]
+    """Turn the first `count` scores into probabilities, in place."""
+    highest, total = scores[0], np.float32(0.0)
+    for i in range(count):
+        highest = max(highest, scores[i])
+    for i in range(count):
+        scores[i] = np.exp(scores[i] - highest)
+        total += scores[i]
+    for i in range(count):
+        scores[i] /= total
+
+
+@njit(cache=True, nogil=True)
+def best_below_root(trees, b, node, parameters, scores):  # type: ignore[no-untyped-def]
+    """The child whose visits lag most behind the improved policy."""
+    count = improve(trees, b, node, parameters, scores)
+    softmax(scores, count)
+    first = trees.first_child[b, node]
+    total = 0
+    for child in range(first, first + count):
+        total += trees.visits[b, child]
+    share = np.float32(1.0) / np.float32(1 + total)
+    best, best_lag = np.int64(first), np.float32(-np.inf)
+    for i in range(count):
+        lag = scores[i] - trees.visits[b, first + i] * share
+        if lag > best_lag:
+            best, best_lag = np.int64(first + i), lag
+    return best
+
+
+@njit(cache=True, nogil=True)
+def best_at_root(trees, b, before, noise, wanted, parameters, scores):  # type: ignore[no-untyped-def]
+    """Of the root's children with `wanted` visits in this search the one with the best noise + logit + sigma(Q).
+
+    before: int32[A] holds the visits from earlier searches, noise: float32[A] the Gumbel noise, by action.
+    """
+    count = improve(trees, b, 0, parameters, scores)
+    first = trees.first_child[b, 0]
+    best, best_score = np.int64(-1), np.float32(-np.inf)
+    for i in range(count):
+        child = first + i
+        action = trees.action[b, child]
+        if trees.visits[b, child] - before[action] == wanted:
+            score = noise[action] + scores[i]
+            if score > best_score:
+                best, best_score = np.int64(child), score
+    return best
+
+
+@njit(cache=True, nogil=True)
+def begin_gumbel(trees, index, before):  # type: ignore[no-untyped-def]
+    """Note the visits that the roots' children have already, in before: int32[B, A]."""
+    for i in range(index.shape[0]):
+        b = index[i]
+        first = trees.first_child[b, 0]
+        for child in range(first, first + trees.child_count[b, 0]):
+            before[b, trees.action[b, child]] = trees.visits[b, child]
+
+
+@njit(cache=True, nogil=True)
+def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, before, noise, scores, paths):  # type: ignore[no-untyped-def]
+    """Walk down the trees of index: int64[n] to leaves that need an evaluation; returns how many there are.
+
+    As `select_by_puct`. table, left: int32[m + 1, simulations] from `schedules`; before: int32[B, A];
+    noise: float32[B, A]; scores: float32[A] is scratch room. Actions are never compared while one of them waits for
+    an evaluation: its virtual loss would drop it.
+    """
+    count = 0
+    depth_limit = paths.actions.shape[1]
+    simulations = table.shape[1]
+    for i in range(index.shape[0]):
+        b = index[i]
+        considered = min(np.int64(table.shape[0] - 1), np.int64(trees.child_count[b, 0]))
+        found = solved = 0
+        begun = simulations - remaining[b]
+        while remaining[b] > 0 and found < leaves and solved < SOLVED_AT_ONCE:
+            now = simulations - remaining[b]
+            if found > 0 and left[considered, now] != left[considered, begun]:
+                break
+            paths.tree[count] = b
+            wanted = table[considered, now]
+            node, depth = np.int64(0), 0
+            paths.nodes[count, 0] = 0
+            while trees.stage[b, node] == EXPANDED and depth < depth_limit:
+                if depth == 0:
+                    node = best_at_root(trees, b, before[b], noise[b], wanted, parameters, scores)
+                else:
+                    node = best_below_root(trees, b, node, parameters, scores)
+                paths.actions[count, depth] = trees.action[b, node]
+                depth += 1
+                paths.nodes[count, depth] = node
+            paths.length[count] = depth
+            stage = trees.stage[b, node]
+            if stage == PENDING:
+                break
+            set_out(trees, paths, count)
+            remaining[b] -= 1
+            if stage == UNSEEN:
+                trees.stage[b, node] = PENDING
+                count += 1
+                found += 1
+            else:
+                back_up(trees, paths, count, trees.value[b, node])
+                solved += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def conclude_gumbel(trees, index, parameters, before, noise, policies, values, chosen):  # type: ignore[no-untyped-def]
+    """What the search has found at the roots: improved policies, float32[n, A], values, float32[n], winners, int64[n].
+
+    The winner is an action solved as won, or else the best by noise + logit + sigma(Q) of those with the most visits in
+    this search. The value is what the improved policy expects: the mean of all simulations would be that of moves which
+    nobody wants to play, for sequential halving gives the bad ones as many visits as the good ones for a while.
+    """
+    scores = np.empty(policies.shape[1], np.float32)
+    for i in range(index.shape[0]):
+        b = index[i]
+        first, count = trees.first_child[b, 0], np.int64(trees.child_count[b, 0])
+        most = 0
+        for child in range(first, first + count):
+            most = max(most, trees.visits[b, child] - before[b, trees.action[b, child]])
+        winner = best_at_root(trees, b, before[b], noise[b], most, parameters, scores)
+        for child in range(first, first + count):
+            if trees.stage[b, child] == TERMINAL and trees.value[b, child] < 0:
+                winner = np.int64(child)
+        chosen[i] = trees.action[b, winner]
+        improve(trees, b, 0, parameters, scores)
+        softmax(scores, count)
+        policies[i] = 0.0
+        expected, weight = np.float32(0.0), np.float32(0.0)
+        for k in range(count):
+            policies[i, trees.action[b, first + k]] = scores[k]
+            if trees.visits[b, first + k] > 0:
+                expected += scores[k] * action_value(trees, b, first + k)
+                weight += scores[k]
+        values[i] = expected / weight if weight > 0 else trees.value[b, 0]

@@ -1,0 +1,128 @@
+"""PUCT, the selection rule of AlphaGo Zero: down the tree by
+
+    a = argmax Q(s, a) + c * P(s, a) * sqrt(N(s)) / (1 + N(s, a))
+
+Q is the mean value of the simulations through a, as the player who chooses sees it. For actions without any it is
+that of the node, less `fpu_reduction` for each unit of the root of the priors explored so far (first-play urgency);
+or 0, as in the first publications, where `fpu_zero` is set.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, back_up, set_out
+
+
+class PuctParameters(NamedTuple):
+    """What shapes the search."""
+
+    exploration: float = 1.5  # c
+    fpu_reduction: float = 0.2
+    fpu_zero: bool = False
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def best_by_puct(trees, b, node, parameters):  # type: ignore[no-untyped-def]
+    """The child of an expanded node that PUCT goes to next."""
+    u = np.uint64
+    first, count = trees.first_child[b, node], trees.child_count[b, node]
+    visits, value_sum, prior = trees.visits[b], trees.value_sum[b], trees.prior[b]
+    seen = np.float32(0.0)
+    for child in range(first, first + count):
+        if visits[u(child)] > 0:
+            seen += prior[u(child)]
+    unseen_value = np.float32(0.0)
+    if not parameters.fpu_zero:  # a node's W counts for the other player
+        unseen_value = -value_sum[node] / visits[node] - np.float32(parameters.fpu_reduction) * np.sqrt(seen)
+    scale = np.float32(parameters.exploration) * np.sqrt(np.float32(visits[node]))
+    best, best_score = first, np.float32(-np.inf)
+    for child in range(first, first + count):
+        n = visits[u(child)]
+        q = action_value(trees, b, u(child)) if n > 0 else unseen_value
+        score = q + scale * prior[u(child)] / np.float32(1 + n)
+        if score > best_score:
+            best, best_score = child, score
+    return best
+
+
+@njit(cache=True, nogil=True)
+def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type: ignore[no-untyped-def]
+    """Walk down the trees of index: int64[n] to leaves that need an evaluation; returns how many there are.
+
+    Up to `leaves` paths of each tree that has simulations left by remaining: int64[B] are written to `paths`.
+    Simulations that end in a solved position need no evaluation: they are written back at once, and the next begins.
+    """
+    count = 0
+    depth_limit = paths.actions.shape[1]
+    for i in range(index.shape[0]):
+        b = index[i]
+        found = solved = 0
+        while remaining[b] > 0 and found < leaves and solved < SOLVED_AT_ONCE:
+            paths.tree[count] = b
+            node, depth = np.int64(0), 0
+            paths.nodes[count, 0] = 0
+            while trees.stage[b, node] == EXPANDED and depth < depth_limit:
+                node = np.int64(best_by_puct(trees, b, node, parameters))
+                paths.actions[count, depth] = trees.action[b, node]
+                depth += 1
+                paths.nodes[count, depth] = node
+            paths.length[count] = depth
+            stage = trees.stage[b, node]
+            if stage == PENDING:
+                break
+            set_out(trees, paths, count)
+            remaining[b] -= 1
+            if stage == UNSEEN:
+                trees.stage[b, node] = PENDING
+                count += 1
+                found += 1
+            else:  # TERMINAL, or as deep as there is room for
+                back_up(trees, paths, count, trees.value[b, node])
+                solved += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def mix_noise(trees, index, noise, share):  # type: ignore[no-untyped-def]
+    """Mix Dirichlet noise into the priors at the roots; noise: float64[n, A] of gamma draws, share: its weight."""
+    for i in range(index.shape[0]):
+        b = index[i]
+        first, count = trees.first_child[b, 0], trees.child_count[b, 0]
+        total = 0.0
+        for child in range(first, first + count):
+            total += noise[i, trees.action[b, child]]
+        for child in range(first, first + count):
+            drawn = noise[i, trees.action[b, child]] / total if total > 0 else 1.0 / count
+            clean = np.exp(trees.logit[b, child])
+            trees.prior[b, child] = (1.0 - share) * clean + share * drawn
+
+
+@njit(cache=True, nogil=True)
+def prune_visits(trees, index, parameters, visits):  # type: ignore[no-untyped-def]
+    """Policy-target pruning (Wu 2019): take from visits: float32[n, A] what only exploration asked for.
+
+    A root action keeps the fewest visits with which PUCT would not prefer it to the most visited one; of actions
+    left with a single visit nothing remains.
+    """
+    for i in range(index.shape[0]):
+        b = index[i]
+        first, count = trees.first_child[b, 0], trees.child_count[b, 0]
+        best = first
+        for child in range(first, first + count):
+            if trees.visits[b, child] > trees.visits[b, best]:
+                best = child
+        if trees.visits[b, best] == 0:
+            continue
+        scale = parameters.exploration * np.sqrt(float(trees.visits[b, 0]))
+        best_q = action_value(trees, b, best)
+        best_score = best_q + scale * trees.prior[b, best] / (1 + trees.visits[b, best])
+        for child in range(first, first + count):
+            n = trees.visits[b, child]
+            if child == best or n == 0:
+                continue
+            gap = best_score - action_value(trees, b, child)
+            fewest = scale * trees.prior[b, child] / gap - 1 if gap > 0 else float(n)
+            kept = min(float(n), max(0.0, np.ceil(fewest)))
+            visits[i, trees.action[b, child]] = kept if kept > 1 else 0.0

@@ -1,0 +1,319 @@
+"""One sitting at a board in the terminal, whatever the game: whose turn it is, and the commands that people type.
+
+A `Sitting` reads lines through a function and writes to a rich console, both given from outside, so that a test
+can play a whole game. What depends on the game (how it looks, how moves are written, which files it is kept in) is
+left to `terminal.TerminalGame` for Go and `microchess_terminal.MicrochessGame`.
+"""
+
+import os
+import shlex
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar, Final, Generic, TypeVar
+
+from rich.console import Console
+
+from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
+from tengen.serve.goban import Look
+
+State = TypeVar("State", bound=AnyState)
+_HINTS: Final = 3
+
+
+class Sitting(ABC, Generic[State]):
+    """A game, its players, and the commands that people type.
+
+    agents:   who plays a side; a side that is missing is played by the person at the keyboard.
+    ask:      shows a prompt and returns a line; EOFError or KeyboardInterrupt end the sitting.
+    adviser:  makes the agent that `hint` asks; without it, the opponent gives hints.
+    keep_in:  the file that a game not yet saved goes to when it is left.
+    delay:    seconds to wait after each move when there are only bots to watch.
+    """
+
+    PLAYERS: ClassVar[dict[int, str]]
+    """What the two sides are called."""
+    EXAMPLE: ClassVar[str]
+    """A move as people type it."""
+    FILE: ClassVar[str]
+    """The name under which a game is saved when none is given."""
+
+    def __init__(
+        self,
+        state: State,
+        agents: Mapping[int, Agent],
+        *,
+        console: Console,
+        ask: Callable[[str], str] = input,
+        adviser: Callable[[], Agent] | None = None,
+        keep_in: Path | None = None,
+        delay: float = 0.0,
+    ) -> None:
+        self.state = state
+        self._agents, self._console, self._ask = dict(agents), console, ask
+        self._people = [player for player in (FIRST, SECOND) if player not in agents]
+        self._make_adviser = adviser
+        self._adviser: Agent | None = None
+        self._keep_in, self._delay = keep_in, delay
+        self._spinner = "dots" if Look.of(console).unicode else "line"
+        self._own_files: set[Path] = {keep_in} if keep_in else set()
+        self._saved = state
+        self._done = self._opponent_failed = self._kept = False
+        self._decision: Decision | None = None
+        self._first_chance: float | None = None
+        self._message, self._helping = "", False
+        if self._people and not state.is_over:
+            self._message = f"Type a move such as {self.EXAMPLE}, or help."
+        self._commands: dict[str, Callable[[str], None]] = {
+            "resign": lambda _: self._play(RESIGN),
+            "undo": lambda _: self._undo(),
+            "hint": lambda _: self._hint(),
+            "save": self._save,
+            "save!": lambda file: self._save(file, overwrite=True),
+            "load": self._load,
+            "new": self._new,
+            "help": lambda _: self._help(),
+            "quit": lambda _: self._quit(),
+            "exit": lambda _: self._quit(),
+            **self._own_commands(),
+        }
+
+    def run(self) -> None:
+        """Play until the person leaves; an unsaved game is then kept."""
+        try:
+            if self.state.is_over:
+                self._announce_result()
+            while not self._done:
+                self._take_turn()
+        except (EOFError, KeyboardInterrupt):
+            self._console.print()
+        finally:
+            kept = self._keep()
+            if kept:
+                self._console.print(kept, markup=False, highlight=False, soft_wrap=True)
+            if self._adviser is not None:
+                self._adviser.close()
+
+    # ---------------------------------------------------------------------- what depends on the game
+
+    @abstractmethod
+    def _show(self) -> None:
+        """Draw the screen."""
+
+    @abstractmethod
+    def _move(self, text: str) -> int:
+        """The move that was typed; ValueError if it is none."""
+
+    @abstractmethod
+    def _fresh(self, text: str) -> State:
+        """The start of another game on the same terms; `text` is what was typed behind `new`."""
+
+    @abstractmethod
+    def _read(self, data: bytes) -> tuple[State, str]:
+        """The game in a file, and what the file says of its result."""
+
+    @abstractmethod
+    def _record(self) -> bytes:
+        """The game as its file holds it."""
+
+    @abstractmethod
+    def _announce_result(self) -> None:
+        """Say who has won, and how."""
+
+    def _own_commands(self) -> dict[str, Callable[[str], None]]:
+        """Commands that this game alone has; each is given what was typed behind it."""
+        return {}
+
+    def _clear_marks(self) -> None:
+        """Take off the board whatever the last command pointed out."""
+
+    def _mark_hints(self, moves: list[int]) -> None:
+        """Point out moves on the board, the best first."""
+
+    def _told(self, move: int) -> str:
+        """What a player does, in words."""
+        return "resigns" if move == RESIGN else f"plays {self.state.move_name(move)}"
+
+    # ------------------------------------------------------------------------------------------ a turn
+
+    def _take_turn(self) -> None:
+        self._show()
+        agent = None if self.state.is_over or self._opponent_failed else self._agents.get(self.state.to_play)
+        if agent is not None:
+            self._let_move(agent)
+            return
+        line = self._ask(self._prompt())
+        self._message, self._helping = "", False
+        self._clear_marks()
+        self._opponent_failed = False
+        self._obey(line)
+
+    def _prompt(self) -> str:
+        if self.state.is_over:
+            return "save FILE, undo, new or quit > "
+        if self._opponent_failed:
+            return "Enter to try again, or undo, save FILE, quit > "
+        return f"{self.PLAYERS[self.state.to_play]} > "
+
+    def _names(self) -> dict[int, str]:
+        person = "you" if len(self._people) == 1 else "person"
+        return {player: self._agents[player].name if player in self._agents else person for player in self.PLAYERS}
+
+    def _let_move(self, agent: Agent) -> None:
+        """Ask a bot for its move and play it. A bot that fails does not end the sitting."""
+        player = self.state.to_play
+        try:
+            with self._console.status(f"{self.PLAYERS[player]} is thinking...", spinner=self._spinner):
+                decision = agent.choose(self.state)
+            state = self.state.play(decision.move)
+        except (AgentError, ValueError) as error:
+            self._message = f"{agent.name} failed: {error}"
+            self._opponent_failed = True
+            return
+        told = f"{self.PLAYERS[player]} {self._told(decision.move)}."
+        self.state, self._decision = state, decision
+        if decision.value is not None:
+            self._first_chance = decision.value if player == FIRST else 1 - decision.value
+        self._message = f"{self._message} {told}".strip() if self._people else told
+        if self.state.is_over:
+            self._announce_result()
+        elif not self._people and self._delay:
+            time.sleep(self._delay)
+
+    def _obey(self, line: str) -> None:
+        """Do what a typed line says; a line that cannot be obeyed is answered in one line."""
+        word, _, rest = line.strip().partition(" ")
+        command = self._commands.get(word.lower())
+        try:
+            if command is not None:
+                command(rest.strip())
+            elif word and not self._opponent_ought_to_move():
+                self._play(self._move(line.strip()))
+        except OSError as error:
+            self._message = f"{error.filename or rest.strip()}: {error.strerror or error}"
+        except (ValueError, AgentError) as error:
+            self._message = str(error)
+
+    def _opponent_ought_to_move(self) -> bool:
+        return not self.state.is_over and self.state.to_play in self._agents
+
+    # ---------------------------------------------------------------------------------------- commands
+
+    def _play(self, move: int) -> None:
+        if self._opponent_ought_to_move():
+            raise ValueError("it is not your turn: press Enter to let the opponent try again, or undo")
+        self.state = self.state.play(move)
+        self._decision = None
+        if self.state.is_over:
+            self._announce_result()
+
+    def _undo(self) -> None:
+        """Go back to where the person was to move, before the person's last move."""
+        state, count = self.state.previous, 1
+        while state is not None and state.to_play not in self._people:
+            state, count = state.previous, count + 1
+        if state is None:
+            raise ValueError("there is no move of yours to take back")
+        self.state, self._decision, self._first_chance = state, None, None
+        self._message = f"Took back {count} move{'s' if count > 1 else ''}."
+
+    def _hint(self) -> None:
+        if self.state.is_over:
+            raise ValueError("the game is over")
+        if self._adviser is None and self._make_adviser is not None:
+            self._adviser = self._make_adviser()
+        adviser = self._adviser or next(iter(self._agents.values()), None)
+        if adviser is None:
+            raise ValueError("nobody is here to give a hint")
+        with self._console.status("Looking for a good move...", spinner=self._spinner):
+            decision = adviser.choose(self.state)
+        best = _best_moves(decision)
+        self._mark_hints(best)
+        told = [self._with_chance(move, decision) for move in best]
+        numbered = [f"{i}. {text}" for i, text in enumerate(told, 1)] if len(told) > 1 else told
+        self._message = f"{adviser.name} would play: {', '.join(numbered)}."
+
+    def _save(self, file: str, overwrite: bool = False) -> None:
+        path = _path(file) if file else _free_name(Path(self.FILE))
+        if path.exists() and path not in self._own_files and not overwrite:
+            raise ValueError(f"{path} is there already: write over it with  save! {path}")
+        self._write(path)
+        self._message = f"Saved in {path}."
+
+    def _load(self, file: str) -> None:
+        if not file:
+            raise ValueError(f"which file? Try  load {self.FILE}")
+        path = _path(file)
+        data = path.read_bytes()
+        try:
+            state, result = self._read(data)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+        kept = self._keep()
+        self._begin(state)
+        said = f", result {result}" if result else ""
+        self._message = f"Loaded {path}, {state.move_number} moves{said}. {kept}".strip()
+        if self.state.is_over:
+            self._announce_result()
+
+    def _new(self, text: str) -> None:
+        state = self._fresh(text)
+        kept = self._keep()
+        self._begin(state)
+        self._message = f"A new game. {kept}".strip()
+
+    def _help(self) -> None:
+        self._helping = True
+
+    def _quit(self) -> None:
+        self._done = True
+
+    # ------------------------------------------------------------------------------------------- files
+
+    def _begin(self, state: State) -> None:
+        """Turn to another game; if this one has been kept, the next is kept beside it."""
+        if self._keep_in is not None and self._kept:
+            self._keep_in, self._kept = _free_name(self._keep_in), False
+        self.state = self._saved = state
+        self._decision, self._first_chance = None, None
+
+    def _write(self, path: Path) -> None:
+        path.write_bytes(self._record())
+        self._own_files.add(path)
+        self._saved = self.state
+
+    def _keep(self) -> str:
+        """Write a game that is not saved to its file; returns what to tell, or nothing."""
+        if self._keep_in is None or self.state is self._saved or self.state.previous is None:
+            return ""
+        try:
+            self._keep_in.parent.mkdir(parents=True, exist_ok=True)
+            self._write(self._keep_in)
+            self._kept = True
+        except OSError as error:
+            return f"The game could not be kept in {self._keep_in}: {error.strerror or error}."
+        return f"The game is kept: tengen play --load {shlex.quote(str(self._keep_in))}"
+
+    def _with_chance(self, move: int, decision: Decision) -> str:
+        chance = decision.values.get(move, decision.value if move == decision.move else None)
+        return self.state.move_name(move) + ("" if chance is None else f" ({chance:.0%})")
+
+
+def _best_moves(decision: Decision) -> list[int]:
+    """The move decided on, then the most visited others."""
+    others = sorted(decision.visits, key=lambda move: -decision.visits[move])
+    return list(dict.fromkeys([decision.move, *others]))[:_HINTS]
+
+
+def _path(file: str) -> Path:
+    return Path(os.path.expanduser(file))
+
+
+def _free_name(path: Path) -> Path:
+    """The path itself, or the first of game-2.sgf, game-3.sgf, ... that does not exist."""
+    free, number = path, 2
+    while free.exists():
+        free, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return free
