@@ -24,9 +24,19 @@ def without_times(results: list[GameResult]) -> list[GameResult]:
 
 def test_pairs_of_games_share_an_opening_and_swap_colours() -> None:
     match = Match("a", "b", games=8)
-    assert [first_of(game) for game in range(1, 5)] == ["a", "b", "a", "b"]
+    assert [first_of(match, game) for game in range(1, 5)] == ["a", "b", "a", "b"]
     for game in range(1, 9, 2):
         assert opening(match, game).moves == opening(match, game + 1).moves
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_one_agent_may_always_move_first_and_then_every_game_has_an_opening_of_its_own(first: str) -> None:
+    match = Match("a", "b", games=8, first=first)
+    assert [first_of(match, game) for game in range(1, 5)] == [first] * 4
+    assert len({str(opening(match, game)) for game in range(1, 9)}) >= 7
+    assert match.folder_name != Match("a", "b", games=8).folder_name
+    with pytest.raises(ValueError, match="choose from alternate, a, b"):
+        Match("a", "b", first="white")
 
 
 def test_openings_vary_with_the_pair_and_the_seed_but_not_from_run_to_run() -> None:

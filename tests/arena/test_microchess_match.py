@@ -137,7 +137,7 @@ def test_random_games_end_in_many_ways_and_are_saved(load_fake: LoadFake, tmp_pa
         assert tags["Result"] == result.result
         assert state.moves[:4] == opening(match, result.game).moves
         white = "a" if result.black == "b" else "b"
-        assert first_of(result.game) == white
+        assert first_of(match, result.game) == white
         assert result.winner == {1: white, 2: result.black, 0: None}[state.winner() or 0]
     summary = summarize("random", "random", results)
     assert summary.a.as_white.games == summary.a.as_black.games == 30
@@ -174,7 +174,7 @@ def test_the_agents_opinions_are_comments(tmp_path: Path) -> None:
 
 def test_agents_for_another_game_are_one_error_before_the_match(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="plays Go, and this is a game of Microchess"):
-        run_match(plan("random", "uct:playouts=10"), tmp_path / "match")
+        run_match(plan("random", "minimax:depth=1"), tmp_path / "match")
     assert not (tmp_path / "match").exists()
 
 

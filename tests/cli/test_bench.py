@@ -1,12 +1,14 @@
 """`tengen bench`: every measure runs and is reported; how fast it is, no test may ask."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tengen.cli import bench_engine
+from tengen.cli import bench_engine, bench_zero
 from tengen.cli.main import app
 
 YARDSTICKS = Path(__file__).parents[2] / "benchmarks" / "yardsticks"
@@ -41,3 +43,43 @@ def test_data_without_a_dataset_says_what_to_do(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["bench", "data", str(tmp_path)])
     assert result.exit_code == 2
     assert "tengen data build" in result.output + (result.stderr or "")
+
+
+ANSWERING = """
+import json, sys
+assert "--size=3" in sys.argv and "--simulations=4" in sys.argv
+print("a library says hello")
+print(json.dumps({"ready": "yes"}), flush=True)
+for line in sys.stdin:
+    print(json.dumps({"simulations": 100, "seconds": 2 * float(line), "cpu": float(line)}), flush=True)
+"""
+
+
+def test_zero_measures_self_play_beside_its_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_zero, "CONTESTS", (bench_zero.Contest(3, 1, 8, slots=4, komi=0.5),))
+    monkeypatch.setattr(bench_zero, "_SIMULATIONS", 4)
+    monkeypatch.setattr(bench_zero, "_EVALUATED_AT_ONCE", 8)
+    monkeypatch.setattr(bench_zero, "_CALIBRATION", 16)
+    (tmp_path / "mctx_pgx.py").write_text(ANSWERING)
+    (tmp_path / "openspiel_alphazero.py").write_text("import a_module_that_is_not_there")
+    affinity = getattr(os, "sched_getaffinity", lambda process: None)  # Linux has it
+    out, cores = tmp_path / "zero.json", affinity(0)
+    options = ["--rounds", "2", "--seconds", "0.1", "--yardsticks", str(tmp_path), "--json", str(out)]
+    result = CliRunner().invoke(app, ["bench", "zero", *options])
+    assert result.exit_code == 0, result.output
+    assert affinity(0) == cores
+    report = json.loads(out.read_text())["zero"]
+    play, alone = report["rows"]
+    assert set(play["rates"]) == {"Tengen", "mctx + pgx"} and set(alone["rates"]) == {"int8", "openvino", "torch"}
+    assert play["rates"]["mctx + pgx"] == {"per_core": 1000.0, "per_second": 500.0}
+    assert all(rate["per_core"] > 0 for row in (play, alone) for rate in row["rates"].values())
+    assert 0 < play["evaluated"] <= 1.5
+    assert len(report["absent"]) == 1 and sys.executable in report["absent"][0]
+    assert "Not measured: OpenSpiel AlphaZero" in result.output
+
+
+def test_a_peer_without_a_script_or_an_interpreter_is_told_of(tmp_path: Path) -> None:
+    contest = bench_zero.CONTESTS[0]
+    assert "there is no" in str(bench_zero.Peer(sys.executable, tmp_path / "none.py", contest).trouble)
+    (tmp_path / "one.py").write_text("")
+    assert "does not run" in str(bench_zero.Peer(str(tmp_path / "python"), tmp_path / "one.py", contest).trouble)

@@ -58,10 +58,27 @@ def test_the_table_tells_the_score(tmp_path: Path) -> None:
     assert summary["settings"]["komi"] == 7.0
 
 
+def test_a_match_of_microchess(tmp_path: Path) -> None:
+    out, report = tmp_path / "out", tmp_path / "report.json"
+    arguments = ["random", "alphabeta:depth=2", "--game", "microchess", "--rules", "ncsoft", "--no-double-step"]
+    result = runner.invoke(app, ["match", *arguments, "-n", "4", "--out", str(out), "--json", str(report)])
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert "Microchess, ncsoft rules, no double step" in text
+    assert text.index("as White") < text.index("as Black")
+    settings = json.loads(report.read_text())["settings"]
+    assert (settings["game"], settings["double_step"], settings["opening_moves"]) == ("microchess", False, 4)
+    assert sorted(path.name for path in (out / "games").iterdir()) == [f"000{game}.pgn" for game in (1, 2, 3, 4)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["random", "nobody"], "no agent is called 'nobody'"),
+        (["random", "random", "--game", "microchess", "--size", "9"], "size is for --game go"),
+        (["random", "random", "--double-step"], "double step is for --game microchess"),
+        (["random", "minimax", "--game", "microchess"], "plays Go, and this is a game of Microchess"),
+        (["random", "uci:no-such-program", "--game", "microchess"], "no-such-program isn't installed"),
         (["random", "gtp:no-such-program"], "no-such-program"),
         (["random", "random", "--size", "30"], "board size 30"),
         (["random", "random", "--game", "chess"], "no game is called 'chess'"),

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.data.sgf import read_sgf
+from tengen.games.microchess import from_pgn
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +133,53 @@ def test_binary_junk_through_a_real_pipe_in_ascii() -> None:
     result = subprocess.run(command, input=junk, capture_output=True, env=environment, check=False)
     assert (result.returncode, result.stderr) == (0, b"")
     assert b" 5 . . . .(X). . . . 5" in result.stdout
+
+
+# ------------------------------------------------------------------------------------------- microchess
+
+
+def test_microchess_against_a_bot_and_on_with_the_same_game(tmp_path: Path) -> None:
+    file = tmp_path / "kept.pgn"
+    code, output = play(f"--game microchess --opponent alphabeta:depth=2 --seed 1 --save {file}", "d4\nquit\n")
+    assert code == 0
+    assert "Black plays" in output
+    assert f"The game is kept: tengen play --load {file}" in " ".join(output.split())
+    state, tags = from_pgn(file.read_text())
+    assert (state.move_number, tags["White"], tags["Black"]) == (2, "you", "alphabeta")
+    code, output = play(f"--load {file} --opponent human", "moves\nquit\n")
+    assert code == 0
+    assert "Legal moves: " in output
+
+
+def test_microchess_as_black_and_by_other_rules() -> None:
+    code, output = play(
+        "--game microchess --color black --opponent random --seed 3 --rules ncsoft --no-double-step", "moves\nquit\n"
+    )
+    assert code == 0
+    assert "Black > " in output
+    assert "White plays" in output
+    assert "Microchess, ncsoft rules" in output
+    assert "no double step" in output
+
+
+def test_watching_two_bots_play_microchess() -> None:
+    code, output = play("--game microchess --color none --opponent random --seed 5")
+    assert code == 0
+    assert "The game is over" in output
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--game microchess --size 9", "--size is for --game go: leave it out, or add that"),
+        ("--game microchess --handicap 2", "--handicap is for --game go"),
+        ("--no-double-step", "--double-step is for --game microchess"),
+        ("--game microchess --rules chinese", "'chinese'"),
+        ("--game microchess --opponent minimax", "plays Go, and this is a game of Microchess"),
+        ("--load nowhere.pgn", "nowhere.pgn: No such file or directory"),
+    ],
+)
+def test_mistakes_with_microchess_are_one_line(options: str, told: str) -> None:
+    code, output = play(options)
+    assert code == 2
+    assert told in output

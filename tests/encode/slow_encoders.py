@@ -27,6 +27,7 @@ class Scene:
     ko: Point | None
     past: list[Stones]  # now, one move ago, ...; as far back as the game began
     ages: dict[Point, int]  # how many moves ago a stone was played; set-up stones are not in here
+    passed: bool  # whether the last move was a pass
 
     @property
     def stones(self) -> Stones:
@@ -63,7 +64,8 @@ def scene_of(state: GameState) -> Scene:
     if last_color == state.to_play:  # out of turn
         ko = None
     ages = {p: len(state.moves) - turn for p, turn in placed.items() if p in stones}
-    return Scene(size, state.to_play, ko, past, ages)
+    passed = bool(state.moves) and state.moves[-1][1] == PASS
+    return Scene(size, state.to_play, ko, past, ages, passed)
 
 
 def oneplane(scene: Scene) -> Planes:
@@ -99,6 +101,11 @@ def zero(scene: Scene) -> Planes:
             planes[2 * t if color == scene.own else 2 * t + 1][p] = 1
     planes[16] = scene.own == BLACK
     return planes
+
+
+def compact(scene: Scene) -> Planes:
+    ones = np.ones((1, scene.size, scene.size), np.uint8)
+    return np.concatenate([sevenplane(scene), ones, ones * (scene.own == BLACK), ones * scene.passed])
 
 
 def alphago(scene: Scene) -> Planes:
@@ -181,4 +188,5 @@ SLOW = {
     "alphago": alphago,
     "alphago49": alphago49,
     "zero": zero,
+    "compact": compact,
 }

@@ -36,6 +36,7 @@ Load = Callable[[str, int], Agent]
 
 
 GAMES = ("go", "microchess")
+FIRSTS = ("alternate", "a", "b")
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,13 @@ class Match:
     game: str = "go"
     double_step: bool | None = None
     """Microchess only: whether a pawn may step two squares from where it began."""
+    first: str = "alternate"
+    """Who moves first: A and B in turn, or always `a` or `b`."""
 
     def __post_init__(self) -> None:
         terms = self.terms
+        if self.first not in FIRSTS:
+            raise ValueError(f"first {self.first[:40]!r} is not possible: choose from {', '.join(FIRSTS)}")
         _at_least("games", self.games, 1)
         _at_least("seed", self.seed, 0)
         _at_least("opening moves", self.dealt_moves, 0)
@@ -107,6 +112,7 @@ class Match:
             "opening_moves": self.dealt_moves,
             "max_moves": default_max_moves(self.terms.start) if self.max_moves is None else self.max_moves,
             "seconds": self.seconds,
+            "first": None if self.first == "alternate" else self.first,
         }
         return {name: value for name, value in settings.items() if value is not None}
 
@@ -119,13 +125,16 @@ class Match:
 
 
 def opening(match: Match, game: int) -> AnyState:
-    """The position from which a game is played; the same for games 1 and 2, 3 and 4, ..."""
-    return match.terms.opening(match.dealt_moves, match.seed, (game + 1) // 2)
+    """The position from which a game is played; the same for games 1 and 2, 3 and 4, ... where these are a pair."""
+    number = (game + 1) // 2 if match.first == "alternate" else game
+    return match.terms.opening(match.dealt_moves, match.seed, number)
 
 
-def first_of(game: int) -> Player:
-    """Who moves first: A in odd games, B in even ones."""
-    return "a" if game % 2 else "b"
+def first_of(match: Match, game: int) -> Player:
+    """Who moves first: A in odd games, B in even ones, unless the match says that it is always the same."""
+    if match.first == "alternate":
+        return "a" if game % 2 else "b"
+    return "a" if match.first == "a" else "b"
 
 
 def run_match(
@@ -173,7 +182,7 @@ def play_match_game(
     match: Match, game: int, load: Load = load_agent, stop: threading.Event | None = None
 ) -> GameRecord:
     """Play one game of the match with agents made for it."""
-    start, first = opening(match, game), first_of(game)
+    start, first = opening(match, game), first_of(match, game)
     players: dict[int, Player] = {FIRST: first, SECOND: _other(first)}
     with ExitStack() as stack:
         agents: dict[int, Agent] = {}
@@ -266,7 +275,7 @@ class _Workers:
 
 
 def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
-    first = first_of(game)
+    first = first_of(match, game)
     numbers = (FIRST, SECOND) if first == "a" else (SECOND, FIRST)
     players: dict[int, Player] = {numbers[0]: "a", numbers[1]: "b"}
     chosen = [[turn for turn in record.turns if turn.player == number] for number in numbers]
@@ -284,7 +293,7 @@ def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
 
 
 def _written(match: Match, game: int, record: GameRecord) -> bytes:
-    specs = (match.a, match.b) if first_of(game) == "a" else (match.b, match.a)
+    specs = (match.a, match.b) if first_of(match, game) == "a" else (match.b, match.a)
     return match.terms.write(record, *specs, event=f"game {game} of {match.folder_name}")
 
 

@@ -63,3 +63,33 @@ def data(
     print_report(encoders, training)
     if json is not None:
         write_report(encoders, training, json)
+
+
+@bench.command()
+def zero(
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each measure is taken; the best counts.")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long each measure takes.")] = 5.0,
+    peers: Annotated[
+        str | None, typer.Option(metavar="PYTHON", help="An interpreter that has the peers; else this one is tried.")
+    ] = None,
+    yardsticks: Annotated[Path, typer.Option(help="Folder with the scripts that run the peers.")] = Path(
+        "benchmarks/peers"
+    ),
+    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
+) -> None:
+    """Measure self-play on one core, network included: simulations a second on 5x5 and on 9x9.
+
+    Beside it, in turn in the same run, its peers where they are installed: mctx with pgx, and OpenSpiel's AlphaZero
+    in Python. And how many positions a second the networks alone judge, by PyTorch, by OpenVINO in floats and in
+    8-bit integers. Needs PyTorch (the train extra).
+
+    Example: tengen bench zero --rounds 3 --peers ~/peers/bin/python --json zero.json
+    """
+    import sys
+
+    from tengen.cli.bench_zero import measure_zero, print_tables, write_json
+
+    report = measure_zero(rounds, seconds, peers or sys.executable, yardsticks)
+    print_tables(report)
+    if json is not None:
+        write_json(report, json)

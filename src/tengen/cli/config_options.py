@@ -33,28 +33,65 @@ def takes_config(
             command(config(**chosen), **values)
 
         parameters = [_option(config, field, panels, defaults.get(field.name, field.default)) for field in options]
-        parameters += own
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-        )
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
+        return _with_signature(run, command, parameters + own)
 
     return decorate
 
 
-def command_line(command: str, config: Any, **others: Any) -> str:
-    """The command that asks for this configuration: every option that is not at its default."""
+def takes_settings(
+    config: type[Any], panels: Panels, note: Callable[[str], str], without: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator for a command whose first argument is a dict of settings: those of a configuration that were given.
+
+    For a configuration whose defaults depend on something else; `note` tells in an option's help what they are.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command).parameters.values())[1:]
+        fields = [field for field in dataclasses.fields(config) if field.name not in without]
+        order = [name for names in panels.values() for name in names]
+        fields.sort(key=lambda field: order.index(field.name))
+
+        def run(**values: Any) -> None:
+            chosen = {field.name: values.pop(field.name) for field in fields}
+            command({name: value for name, value in chosen.items() if value is not None}, **values)
+
+        parameters = [_optional(_option(config, field, panels, None), note(field.name)) for field in fields] + own
+        return _with_signature(run, command, parameters)
+
+    return decorate
+
+
+def command_line(command: str, config: Any, base: Any = None, **others: Any) -> str:
+    """The command that asks for this configuration: every option that is not at its default, or as in `base`."""
     words = command.split()
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if value != field.default:
+        if value != (field.default if base is None else getattr(base, field.name)):
             name = field.name.replace("_", "-")
             words += [f"--{'' if value else 'no-'}{name}"] if isinstance(value, bool) else [f"--{name}", str(value)]
     for name, value in others.items():
         words += [f"--{name}", str(value)]
     return shlex.join(words)
+
+
+def _with_signature(
+    run: Callable[..., None], command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """`run`, as typer should see it."""
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    )
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _optional(option: inspect.Parameter, note: str) -> inspect.Parameter:
+    """The same option, which may be left out, with a note behind its help."""
+    kind, told = option.annotation.__origin__, option.annotation.__metadata__[0]
+    told.help, told.show_default = f"{told.help} {note}".strip(), False
+    return option.replace(default=None, annotation=Annotated[kind | None, told])
 
 
 def _option(config: type[Any], field: "dataclasses.Field[Any]", panels: Panels, default: Any) -> inspect.Parameter:

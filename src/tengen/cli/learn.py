@@ -8,9 +8,11 @@ import typer
 
 from tengen.cli.learn_evaluate import evaluate
 from tengen.cli.learn_fast_policy import fast_policy
+from tengen.cli.learn_ratings import ratings
 from tengen.cli.learn_report import report
 from tengen.cli.learn_supervised import supervised
 from tengen.cli.learn_sweep import sweep
+from tengen.cli.learn_zero import zero
 
 learn = typer.Typer(no_args_is_help=True, help="Train networks, and see how well they do.")
 
@@ -23,6 +25,8 @@ def _group() -> None:
 # The commands, in the order in which `tengen learn --help` lists them.
 learn.command()(supervised)
 learn.command()(fast_policy)
+learn.command()(zero)
+learn.command()(ratings)
 learn.command()(evaluate)
 learn.command()(report)
 learn.command()(sweep)

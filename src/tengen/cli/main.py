@@ -37,13 +37,18 @@ from tengen.cli.gtp import EPILOG as GTP_EPILOG
 from tengen.cli.gtp import gtp
 from tengen.cli.learn import learn
 from tengen.cli.match import match
+from tengen.cli.perft import perft
 from tengen.cli.play import PLAY_EPILOG, play
+from tengen.cli.tables import tables
+from tengen.cli.uci import EPILOG as UCI_EPILOG
+from tengen.cli.uci import uci
 
 EXAMPLES = (
     ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
     ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
+    ("tengen play --game microchess", "chess on a board of 4 x 5"),
     ("tengen data build records --out datasets/kgs", "a dataset from game records"),
     ("tengen learn supervised --data datasets/kgs", "train a network on it"),
     ("tengen COMMAND --help", "what a command can do, with its options"),
@@ -109,15 +114,15 @@ def tengen(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
 ) -> None:
-    """[bold]Tengen[/bold] plays Go: with you in the terminal, in any GTP program, and against other engines.
+    """[bold]Tengen[/bold] plays Go and Microchess: in the terminal, in GTP and UCI programs, and against other engines.
 
     Opponents are named by a short [italic]spec[/italic], the same everywhere: [cyan]random[/cyan],
     [cyan]alphabeta:depth=4[/cyan], [cyan]uct:playouts=10000[/cyan], [cyan]uct:seconds=1[/cyan],
-    [cyan]"gtp:gnugo --mode gtp --level 10"[/cyan].
+    [cyan]"gtp:gnugo --mode gtp --level 10"[/cyan], [cyan]uci:fairy-stockfish,skill=5[/cyan].
     """
 
 
-_EXTRA_MODULES = {"torch", "pyarrow", "matplotlib", "tensorboard"}
+_EXTRA_MODULES = {"choix", "torch", "pyarrow", "matplotlib", "tensorboard"}
 
 
 def _is_users_mistake(error: Exception) -> bool:
@@ -137,8 +142,11 @@ def _one_line(error: Exception) -> str:
 # The subcommands, in the order in which `tengen --help` lists them.
 app.command(epilog=PLAY_EPILOG)(play)
 app.command(epilog=GTP_EPILOG)(gtp)
+app.command(epilog=UCI_EPILOG)(uci)
 app.command()(match)
+app.command()(perft)
 app.command()(agents)
+app.add_typer(tables, name="tables")
 app.add_typer(data, name="data")
 app.add_typer(learn, name="learn")
 app.add_typer(bench, name="bench")

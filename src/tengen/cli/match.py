@@ -18,27 +18,49 @@ if TYPE_CHECKING:
 def match(
     a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.", show_default=False)],
     b: Annotated[str, typer.Argument(help="Spec of the second agent.", show_default=False)],
-    game: Annotated[str, typer.Option(help="What to play.")] = "go",
+    game: Annotated[str, typer.Option(help="What to play: go or microchess.")] = "go",
     size: Annotated[
         int | None,
-        typer.Option(help="Board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
+        typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
     ] = None,
     rules: Annotated[
-        str, typer.Option(help="chinese, japanese, aga, new-zealand, tromp-taylor or simple-go.")
-    ] = "chinese",
+        str | None,
+        typer.Option(
+            help="Go: chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given. "
+            "Microchess: standard or ncsoft; standard if not given.",
+            show_default=False,
+        ),
+    ] = None,
     komi: Annotated[
         float | None,
-        typer.Option(help="White's points for moving second; the rule set's if not given.", show_default=False),
+        typer.Option(help="Go: White's points for moving second; the rule set's if not given.", show_default=False),
+    ] = None,
+    double_step: Annotated[
+        bool | None,
+        typer.Option(
+            "--double-step/--no-double-step",
+            help="Microchess: may a pawn step two squares at first? It may if not given.",
+            show_default=False,
+        ),
     ] = None,
     games: Annotated[int, typer.Option("--games", "-n", help="How many games.")] = 40,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings and other games.")] = 1,
     opening_moves: Annotated[
-        int, typer.Option(help="Random moves that each pair of games begins with; 0 for an empty board.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            help="Random moves that each pair of games begins with; 2 in Go and 4 in Microchess if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    first: Annotated[
+        str, typer.Option(help="Who moves first (Black in Go, White in Microchess): alternate, a or b.")
+    ] = "alternate",
     max_moves: Annotated[
         int | None,
         typer.Option(
-            help="Score a game after so many moves; 4 x size x size, at least 200, if not given.", show_default=False
+            help="End a game after so many moves. Go: it is scored; 4 x size x size, at least 200, if not given. "
+            "Microchess: it is a draw; 400 if not given.",
+            show_default=False,
         ),
     ] = None,
     seconds: Annotated[
@@ -58,12 +80,12 @@ def match(
         typer.Option("--json", metavar="FILE", help="Write the result as JSON too.", show_default=False),
     ] = None,
 ) -> None:
-    """Play a match between two agents, also foreign GTP engines, and tell which is stronger.
+    """Play a match between two agents, also foreign GTP and UCI engines, and tell which is stronger.
 
     Colours alternate, and both colours get the same random opening. A draw
     is half a point each. An agent that crashes, hangs or plays an illegal
-    move loses that game. Games are saved as SGF as they end. [bold]The same
-    command plays on[/bold] after Ctrl-C or worse; a larger --games adds games.
+    move loses that game. Games are saved as they end, as SGF or PGN. [bold]The
+    same command plays on[/bold] after Ctrl-C or worse; a larger --games adds games.
 
     [bold]Examples[/bold]
 
@@ -72,6 +94,9 @@ def match(
 
     Against GNU Go:
     [cyan]tengen match uct:playouts=20000 "gtp:gnugo --mode gtp --level 10"[/cyan]
+
+    Microchess, against Fairy-Stockfish:
+    [cyan]tengen match alphabeta:seconds=0.1 uci:fairy-stockfish,skill=5,movetime=100 --game microchess[/cyan]
 
     By time, one game at a time, so that they do not take it from each other:
     [cyan]tengen match uct:seconds=1 alphabeta:seconds=1 --workers 1[/cyan]
@@ -84,7 +109,7 @@ def match(
     from tengen.arena.match import Match, saved_results
     from tengen.arena.summary import summarize
 
-    plan = Match(a, b, games, size, rules, komi, seed, opening_moves, max_moves, seconds, game)
+    plan = Match(a, b, games, size, rules, komi, seed, opening_moves, max_moves, seconds, game, double_step, first)
     folder = Path("matches") / plan.folder_name if out is None else out
     stopped = False
     try:
@@ -148,10 +173,12 @@ def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:
     """The table of a match and the lines beneath it."""
     from tengen.arena.statistics import describe_elo
 
-    start = plan.start
-    console.print(_table(f"{start.size}x{start.size}, {start.rules.name} rules, komi {start.komi:g}", summary))
+    players = plan.terms.players
+    console.print(_table(plan.terms.title, players, summary))
     score = summary.a.score
     console.print(f"Score of A    {score}" + ("; draws count half" if score.draws else ""))
+    for color in players:
+        console.print(f"  as {color}    {summary.a.as_color(color)}")
     console.print(f"Elo A over B  {describe_elo(score)}")
     if summary.games:
         endings = ", ".join(f"{count} by {ending}" for ending, count in sorted(summary.endings.items()))
@@ -161,20 +188,20 @@ def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:
             console.print(f"Forfeited     {player.spec}: {reason} (game {numbers})", soft_wrap=True, markup=False)
 
 
-def _table(title: str, summary: "MatchSummary") -> "Table":
+def _table(title: str, players: tuple[str, str], summary: "MatchSummary") -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
     table.add_column("agent", overflow="fold")
-    for heading in ("won", "lost", "drawn", "as Black", "as White", "time/move"):
+    for heading in ("won", "lost", "drawn", *(f"as {color}" for color in players), "time/move"):
         table.add_column(heading, justify="right")
     for letter, player in (("A", summary.a), ("B", summary.b)):
         score = player.score
         table.add_row(
             f"{letter}  {escape(player.spec)}",
             *map(str, (score.wins, score.losses, score.draws)),
-            *(f"{part.points:g}/{part.games}" for part in (player.as_black, player.as_white)),
+            *(f"{part.points:g}/{part.games}" for part in map(player.as_color, players)),
             _duration(player),
         )
     return table

@@ -1,4 +1,4 @@
-"""`tengen play`: a game of Go in the terminal, against a bot, a person, or between two bots to watch."""
+"""`tengen play`: Go or Microchess in the terminal, against a bot, a person, or between two bots to watch."""
 
 import io
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.agents.agent import Agent
-    from tengen.games.go import GameState
+    from tengen.games import go, microchess
+    from tengen.games.state import AnyState
+    from tengen.serve.sitting import Sitting
 
 PLAY_EPILOG = "\n\n".join(
     f"[cyan]{command}[/cyan]  {meaning}"
@@ -26,11 +28,22 @@ PLAY_EPILOG = "\n\n".join(
         ('tengen play --opponent "gtp:gnugo --mode gtp"', "against another program"),
         ("tengen play --color none --opponent uct:playouts=2000 --delay 1", "watch a bot play itself"),
         ("tengen play --load game.sgf", "go on with a saved game"),
+        ("tengen play --game microchess --opponent alphabeta:seconds=1", "chess on 4 x 5 squares"),
     )
 )
 
 
 _COMPILING = "compiling the rules engine, once: about a minute"
+
+
+class Game(StrEnum):
+    """What can be played."""
+
+    GO = "go"
+    MICROCHESS = "microchess"
+
+
+_OPPONENTS = {Game.GO: "uct:seconds=1", Game.MICROCHESS: "alphabeta:seconds=1"}
 
 
 class PlayedBy(StrEnum):
@@ -42,48 +55,74 @@ class PlayedBy(StrEnum):
 
 
 def play(
+    game: Annotated[Game, typer.Option(case_sensitive=False, help="What to play.")] = Game.GO,
     size: Annotated[
         int | None,
-        typer.Option(help="Board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
+        typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
     ] = None,
     color: Annotated[
-        PlayedBy,
-        typer.Option(case_sensitive=False, help="The stones you take; none: watch the bot play itself."),
-    ] = PlayedBy.BLACK,
+        PlayedBy | None,
+        typer.Option(
+            case_sensitive=False,
+            help="Your colour, the one that moves first if not given; none: watch the bot play itself.",
+            show_default=False,
+        ),
+    ] = None,
     opponent: Annotated[
-        str, typer.Option(help="Spec of the bot, or human: two people share the keyboard.")
-    ] = "uct:seconds=1",
+        str | None,
+        typer.Option(
+            help="Spec of the bot, or human: two people share the keyboard. Go: uct:seconds=1 if not given; "
+            "Microchess: alphabeta:seconds=1.",
+            show_default=False,
+        ),
+    ] = None,
     rules: Annotated[
         str | None,
         typer.Option(
-            help="chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given.",
+            help="Go: chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given. "
+            "Microchess: standard or ncsoft; standard if not given.",
             show_default=False,
         ),
     ] = None,
     komi: Annotated[
         float | None,
         typer.Option(
-            help="White's points for moving second; the rule set's if not given, 0.5 with handicap.",
+            help="Go: White's points for moving second; the rule set's if not given, 0.5 with handicap.",
             show_default=False,
         ),
     ] = None,
-    handicap: Annotated[int, typer.Option(help="Stones that Black has on the board before White begins, 2 to 9.")] = 0,
-    load: Annotated[Path | None, typer.Option(help="Go on with the game in this SGF file.", show_default=False)] = None,
+    handicap: Annotated[
+        int, typer.Option(help="Go: stones that Black has on the board before White begins, 2 to 9.")
+    ] = 0,
+    double_step: Annotated[
+        bool | None,
+        typer.Option(
+            "--double-step/--no-double-step",
+            help="Microchess: may a pawn step two squares at first? It may if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    load: Annotated[
+        Path | None, typer.Option(help="Go on with the game in this SGF or PGN file.", show_default=False)
+    ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Keep the game in this SGF file when you leave.", show_default=False),
+        typer.Option(help="Keep the game in this SGF or PGN file when you leave.", show_default=False),
     ] = None,
-    hint: Annotated[str, typer.Option(help="Spec of the bot that gives hints.")] = "uct:seconds=1",
+    hint: Annotated[
+        str | None,
+        typer.Option(help="Spec of the bot that gives hints; as for --opponent if not given.", show_default=False),
+    ] = None,
     delay: Annotated[float, typer.Option(help="Seconds between moves when you watch.", min=0, max=60)] = 0.0,
     seed: Annotated[
         int | None,
         typer.Option(help="The same seed gives the same bot, where it thinks by playouts.", show_default=False),
     ] = None,
 ) -> None:
-    """Play Go in the terminal.
+    """Play Go or Microchess in the terminal.
 
-    Type a point such as [cyan]d4[/cyan], or a command: [cyan]pass, undo, hint, score, resign, save, load,
-    new, help, quit[/cyan]. A game that you leave is kept, and you are told how to go on with it.
+    Type a move such as [cyan]d4[/cyan] (Microchess: [cyan]d2d4[/cyan]), or a command: [cyan]undo, hint, resign,
+    save, load, new, help, quit[/cyan]. A game that you leave is kept, and you are told how to go on with it.
     """
     from rich.console import Console
 
@@ -91,36 +130,58 @@ def play(
 
     if save is not None and save.exists() and save != load:
         raise ValueError(f"{save} is there already: choose another name, or go on with it by --load {save}")
+    if load is not None and load.suffix.lower() == ".pgn":
+        game = Game.MICROCHESS
+    opponent, adviser = opponent or _OPPONENTS[game], hint or _OPPONENTS[game]
     _prepare_terminal()
     console = Console()
     agents: dict[int, Agent] = {}
     try:
         with _patience(console, is_cold()):
             from tengen.agents.registry import load_agent
-            from tengen.serve.terminal import TerminalGame
 
-            state = _first_state(size, rules, komi, handicap, load)
-            for number, bot in enumerate(_bots(color, opponent)):
+            state: go.GameState | microchess.GameState
+            if game is Game.GO:
+                _only_for(Game.MICROCHESS, double_step=double_step)
+                state = _first_state(size, rules, komi, handicap, load)
+            else:
+                _only_for(Game.GO, size=size, komi=komi, handicap=handicap or None)
+                state = _first_position(rules, double_step, load)
+            for number, bot in enumerate(_bots(game, color, opponent)):
                 agents[bot] = load_agent(opponent, None if seed is None else seed + number)
             _warm_up(load_agent(opponent, 0) if agents else None, state)
-        game = TerminalGame(
+        sitting = _sitting(state)(
             state,
             agents,
             console=console,
             ask=input if sys.stdin.isatty() else lambda prompt: input(f"{prompt}\n"),
-            adviser=lambda: load_agent(hint, seed),
-            keep_in=save or _last_game_file(),
+            adviser=lambda: load_agent(adviser, seed),
+            keep_in=save or _last_game_file(game),
             delay=delay,
         )
-        game.run()
+        sitting.run()
     finally:
         for agent in agents.values():
             agent.close()
 
 
+def _sitting(state: "AnyState") -> "type[Sitting[Any]]":
+    from tengen.serve.microchess_terminal import MicrochessGame
+    from tengen.serve.terminal import TerminalGame
+
+    return TerminalGame if state.game == Game.GO else MicrochessGame
+
+
+def _only_for(game: Game, **options: object) -> None:
+    """ValueError if an option is given that only another game has."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{name.replace('_', '-')} is for --game {game}: leave it out, or add that")
+
+
 def _first_state(
     size: int | None, rules: str | None, komi: float | None, handicap: int, load: Path | None
-) -> "GameState":
+) -> "go.GameState":
     from tengen.games.go import GameState
 
     if load is None:
@@ -138,13 +199,29 @@ def _first_state(
     return state if komi is None else state.with_komi(komi)
 
 
-def _bots(color: PlayedBy, opponent: str) -> list[int]:
-    """The colours that bots play."""
-    from tengen.games.go import BLACK, WHITE
+def _first_position(rules: str | None, double_step: bool | None, load: Path | None) -> "microchess.GameState":
+    from tengen.games.microchess import GameState, from_pgn
+
+    if load is None:
+        return GameState.new(rules or "standard", double_step is not False)
+    if rules is not None or double_step is not None:
+        raise ValueError("--rules and --double-step come with the loaded game: leave them out beside --load")
+    try:
+        return from_pgn(load.read_text(encoding="utf-8", errors="replace"))[0]
+    except ValueError as error:
+        raise ValueError(f"{load}: {error}") from None
+
+
+def _bots(game: Game, color: PlayedBy | None, opponent: str) -> list[int]:
+    """The players that bots are: 1 moves first (in Go it is Black, in Microchess White), 2 second."""
+    from tengen.games.state import FIRST, SECOND
 
     if opponent.strip().lower() == "human":
         return []
-    return {PlayedBy.BLACK: [WHITE], PlayedBy.WHITE: [BLACK], PlayedBy.NONE: [BLACK, WHITE]}[color]
+    first = PlayedBy.BLACK if game is Game.GO else PlayedBy.WHITE
+    if color is PlayedBy.NONE:
+        return [FIRST, SECOND]
+    return [SECOND] if color in (None, first) else [FIRST]
 
 
 @contextmanager
@@ -157,15 +234,22 @@ def _patience(console: "Console", cold: bool) -> Iterator[None]:
         yield
 
 
-def _warm_up(agent: "Agent | None", state: "GameState") -> None:
+def _warm_up(agent: "Agent | None", state: "go.GameState | microchess.GameState") -> None:
     """Use what a game uses, so that it is loaded or compiled before the first move rather than during it."""
+    from tengen.agents.agent import Particular
     from tengen.agents.gtp import GtpEngine
+    from tengen.games.go import GameState
 
     if not state.is_over:
-        state.play(state.legal_moves()[0]).dead_stones(playouts=1)
-    if agent is not None and not isinstance(agent, GtpEngine):
-        agent.choose(state, seconds=0.05)
-        agent.close()
+        played = state.play(state.legal_moves()[0])
+        if isinstance(played, GameState):
+            played.dead_stones(playouts=1)
+    if agent is None or isinstance(agent, GtpEngine):
+        return
+    if isinstance(agent, Particular):
+        agent.check(state)
+    agent.choose(state, seconds=0.05)
+    agent.close()
 
 
 def _prepare_terminal() -> None:
@@ -178,7 +262,7 @@ def _prepare_terminal() -> None:
             import readline  # noqa: F401  (importing it gives input() its line editing)
 
 
-def _last_game_file() -> Path:
+def _last_game_file(game: Game) -> Path:
     """Where a game is kept that was left without saving."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
@@ -186,4 +270,4 @@ def _last_game_file() -> Path:
         base = Path.home() / "Library" / "Application Support"
     else:
         base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return base / "tengen" / "last-game.sgf"
+    return base / "tengen" / ("last-game.sgf" if game is Game.GO else "last-game.pgn")

@@ -44,7 +44,7 @@ def draw_curves(metrics: Metrics) -> bytes:
         (phases, "Top-1 by phase of the game"),
         (rate, "Learning rate"),
     ):
-        _dress(axes, title)
+        dress(axes, title)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
     for axes in (accuracy, phases):
@@ -78,8 +78,8 @@ def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Met
         style = ("-", "--", ":")[i // len(CURVE_COLORS) % 3]
         shares = [0.0, *(line["test_top1"] for line in metrics)]
         curves.plot(times, shares, style, color=colors[i], marker=".", markersize=5, linewidth=1.6)
-    _dress(bars, "Top-1 on test games, with 95% intervals")
-    _dress(curves, "Top-1 over training time (colours as on the left)")
+    dress(bars, "Top-1 on test games, with 95% intervals")
+    dress(curves, "Top-1 over training time (colours as on the left)")
     curves.set_xlabel(f"{name_of_unit} of training", color=GREY, fontsize=9)
     bars.grid(axis="y", visible=False)
     bars.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -100,7 +100,7 @@ def _curve(axes: "Axes", x: Sequence[float], y: Sequence[float], name: str, colo
     axes.plot(x, y, color=color, label=name or None, linewidth=1.8, marker=marker, markersize=6)
 
 
-def _dress(axes: "Axes", title: str) -> None:
+def dress(axes: "Axes", title: str) -> None:
     """The look of all our pictures."""
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color="#1f2937")
     axes.grid(color="#e5e7eb", linewidth=0.8)

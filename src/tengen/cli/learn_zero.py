@@ -1,0 +1,115 @@
+"""`tengen learn zero`: learning from nothing but the rules, by self-play."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from tengen.cli.config_options import command_line, takes_settings
+from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config, run_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PANELS: Final = {
+    "Length": ("hours", "iterations"),
+    "Game": ("game", "size", "rules", "komi", "double_step", "limit", "encoder", "network", "seed"),
+    "Self-play": (
+        *("search", "simulations", "first_simulations", "ramp", "slots", "positions", "full_share"),
+        *("fast_simulations", "considered", "value_scale", "exploration", "noise", "alpha", "prune", "temperature"),
+        *("temperature_plies", "random_plies", "keep_trees", "resign", "resign_keep"),
+    ),
+    "Replay memory": ("reuse", "window_first", "window_growth", "window_share", "window_most", "symmetries"),
+    "Loss": ("policy_weight", "value_weight", "decay", "ownership_weight", "score_weight", "blend"),
+    "Optimiser": (
+        *("optimizer", "batch", "rate", "momentum", "schedule", "rate_floor", "warm_up", "clip", "average", "bf16"),
+    ),
+    "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
+    "Machine": ("workers", "threads", "overlap", "backend", "calibration", "checkpoint"),
+}
+_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(ZeroConfig)}
+
+
+def _note(name: str) -> str:
+    """The values of a setting that is not given: the usual one, and those of presets that have another."""
+    usual = _DEFAULTS[name]
+    special = [f"{preset} {_text(of[name])}" for preset, of in PRESETS.items() if of.get(name, usual) != usual]
+    return f"\\[{'; '.join([_text(usual) or 'none', *special])}]"
+
+
+def _text(value: Any) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+@takes_settings(ZeroConfig, PANELS, _note, without=("preset",))
+def zero(
+    given: dict[str, Any],
+    preset: Annotated[
+        str | None, typer.Option("--preset", "-p", help=f"What to learn: {', '.join(PRESETS)}.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Directory of the run; runs/PRESET if not given.", show_default=False),
+    ] = None,
+) -> None:
+    """Learn a game from nothing but its rules, as AlphaGo Zero did.
+
+    Round after round, the best model plays itself on all cores, the network learns from these games, and becomes
+    the model of a new generation. The run directory gets every generation (models/), the best one, metrics.jsonl,
+    TensorBoard files and report.html with the learning curve.
+    [bold]The same command goes on[/bold] where a run was stopped, by Ctrl-C, kill -9 or a power cut; with more --hours
+    it goes on after its end. With --out alone, settings are those that the run was given last.
+
+    [bold]Examples[/bold]
+
+    [cyan]tengen learn zero --preset go5[/cyan]
+
+    [cyan]tengen learn zero --preset microchess --hours 12 --gate 0.55 --out runs/chess[/cyan]
+    """
+    from rich.console import Console
+
+    from tengen.cli.learn_zero_screen import ZeroScreen
+
+    config = _configuration(preset, out, given)
+    folder = Path("runs", run_name(config)) if out is None else out
+    console = Console(stderr=True, highlight=False)
+    resumed = (folder / "metrics.jsonl").exists()
+    console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    from tengen.learn.zero import learn_zero
+
+    with ZeroScreen(console, folder, config) as screen:
+        try:
+            last = learn_zero(config, folder, screen.show)
+        except KeyboardInterrupt:
+            base = preset_config(config.preset) if config.preset else ZeroConfig()
+            command = command_line(f"tengen learn zero --preset {config.preset}", config, base, out=folder)
+            screen.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
+            raise typer.Exit(130) from None
+    _tell_end(Console(highlight=False), folder, config, dict(last))
+
+
+def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) -> ZeroConfig:
+    """The preset's settings, or those of the run in `out`, with what was given."""
+    if preset is not None:
+        return preset_config(preset, given)
+    if out is None or not (out / "config.toml").exists():
+        raise ValueError(f"which game? Give --preset, one of {', '.join(PRESETS)}, or --out with the folder of a run")
+    from tengen.learn.run_directory import read_settings
+
+    settings = read_settings(out)
+    return ZeroConfig(**{name: value for name, value in settings.items() if name in _DEFAULTS} | given)
+
+
+def _tell_end(console: "Console", folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:
+    if not last:
+        console.print("Time was up before the first round ended: give more --hours")
+        return
+    console.print(
+        f"Generation {last['champion']}, {last['positions']:,} positions of {last['games']:,} games, "
+        f"{last['seconds'] / 3600:.2f} hours" + (f", Elo {last['elo']:.0f}" if "elo" in last else "")
+    )
+    for name, file in (("Model", "best.safetensors"), ("Report", "report.html")):
+        console.print(f"{name:<10} {folder / file}", markup=False, soft_wrap=True)
+    if config.hours:
+        console.print(f"To learn on, give the same command with more --hours than {config.hours:g}.")

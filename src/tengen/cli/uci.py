@@ -1,0 +1,54 @@
+"""`tengen uci`: Tengen as a Microchess engine for chess programs."""
+
+from typing import Annotated
+
+import typer
+
+EPILOG = """[bold]How to use it[/bold]
+
+By hand: type [cyan]position startpos moves d2d4[/cyan], [cyan]d[/cyan], [cyan]go movetime 500[/cyan];
+[cyan]quit[/cyan] ends it.
+
+In a program that knows variants, such as cutechess: add an engine with the command [cyan]tengen uci[/cyan].
+
+Against Fairy-Stockfish: [cyan]tengen match[/cyan] plays without any of this; see its help.
+"""
+
+
+def uci(
+    agent: Annotated[
+        str,
+        typer.Option(metavar="SPEC", help="Who plays: alphabeta, zero:MODEL, zero:MODEL,sims=400, random..."),
+    ] = "alphabeta",
+    rules: Annotated[
+        str, typer.Option(help="How games end: standard or ncsoft, until the program sets it (option Rules).")
+    ] = "standard",
+    double_step: Annotated[
+        bool,
+        typer.Option(
+            "--double-step/--no-double-step",
+            help="May a pawn step two squares at first? Until the program sets it (option UCI_Variant).",
+        ),
+    ] = True,
+    seed: Annotated[int | None, typer.Option(help="The same seed plays the same game.")] = None,
+) -> None:
+    """Be a Microchess engine for every program that speaks UCI.
+
+    Commands come in on standard input, answers go out on standard output; standard error is for people.
+    """
+    import contextlib
+    import sys
+
+    from tengen._kernel_cache import is_cold
+
+    if is_cold():
+        print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
+
+    from tengen.agents.registry import load_agent
+    from tengen.serve.uci import UciServer
+
+    streams = sys.stdin.buffer, sys.stdout.buffer
+    server = UciServer(agent, *streams, rules=rules, double_step=double_step, load=lambda spec: load_agent(spec, seed))
+    # Whatever any part of the program may print, only answers reach the standard output.
+    with contextlib.redirect_stdout(sys.stderr):
+        server.run()

@@ -1,0 +1,83 @@
+"""A duel: many games between two models at once, in lock-step, to see which one is better.
+
+Games come in pairs with the same random opening, each model beginning once. The gate of the zero loop and the round
+robins of its generations are made of duels; `arena.match` is for any agents, one game at a time.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tengen.nets.evaluator import Evaluator, load_evaluator
+from tengen.search.gumbel import GumbelParameters
+from tengen.search.lockstep import GameSpec, open_game
+from tengen.search.puct import PuctParameters
+from tengen.search.searcher import Searcher
+
+_SEARCH = GumbelParameters()
+
+
+@dataclass(frozen=True)
+class DuelResult:
+    """How the first model did against the second."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """The share of points, a draw being half a point."""
+        return (self.wins + self.draws / 2) / max(1, self.games)
+
+    def __add__(self, other: "DuelResult") -> "DuelResult":
+        return DuelResult(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+
+def duel(
+    spec: GameSpec,
+    first: Path | Evaluator,
+    second: Path | Evaluator,
+    *,
+    games: int = 100,
+    simulations: int = 32,
+    parameters: PuctParameters | GumbelParameters = _SEARCH,
+    opening_plies: int = 2,
+    seed: int = 1,
+    backend: str = "int8",
+) -> DuelResult:
+    """Play `games` games (rounded up to pairs) of the first model against the second."""
+    evaluators = [load_evaluator(model, backend)[0] if isinstance(model, Path) else model for model in (first, second)]
+    game, pairs = open_game(spec), (games + 1) // 2
+    count = 2 * pairs
+    nodes = 1 + (simulations + 1) * 2 * min(game.actions, 128)
+    searchers = [Searcher(game, evaluator, parameters, trees=count, nodes=nodes, seed=seed) for evaluator in evaluators]
+    boards = game.allocate(count)
+    legal, over = np.zeros((count, game.actions), np.bool_), np.zeros(count, np.bool_)
+    results = np.zeros(count, np.float32)
+    rng = np.random.default_rng(seed)
+    for _ in range(opening_plies):
+        game.judge(boards, count, legal, over, results)
+        drawn = (legal[::2] * rng.random((pairs, game.actions))).argmax(axis=1)
+        game.play(boards, np.where(over, -1, np.repeat(drawn, 2)))
+    begins = np.tile([1, 2], pairs)  # as which player the first model plays
+    game.judge(boards, count, legal, over, results)
+    while not over.all():
+        players = game.to_play(boards)
+        actions = np.full(count, -1, np.int64)
+        for searcher, mine in zip(searchers, (players == begins, players != begins), strict=True):
+            index = np.flatnonzero(mine & ~over)
+            if len(index):
+                actions[index] = searcher.search(boards, index, simulations).chosen
+        game.play(boards, actions)
+        for searcher in searchers:
+            searcher.advance(actions)
+        game.judge(boards, count, legal, over, results)
+    points = results * np.where(game.to_play(boards) == begins, 1, -1)
+    return DuelResult(int((points > 0).sum()), int((points == 0).sum()), int((points < 0).sum()))

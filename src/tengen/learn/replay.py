@@ -1,0 +1,191 @@
+"""The replay memory: a window on the newest positions of self-play, kept packed, read as batches to learn from.
+
+Positions are numbered from the first of the run. Number n lies in row n % capacity, so new ones write over the
+oldest, and a batch is a gather over a few arrays: nothing is done position by position. Packed, a position of 5x5 Go
+takes about 130 bytes, of 9x9 Go 380, of Microchess 160.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.games.go.symmetry import SYMMETRIES, symmetry_sources
+from tengen.learn.selfplay import SelfPlayData
+from tengen.search.lockstep import Lockstep
+
+_MOST_MOVES: Final = 32  # room for the policies of so many legal moves at first
+
+
+class Packed(NamedTuple):
+    """P positions as they are kept in memory and on the disk."""
+
+    planes: NDArray[np.uint8]  # [P, ceil(C * H * W / 8)], as `np.packbits` packs them
+    policy: NDArray[np.float16]  # [P, K]: of the legal actions only, in order; K is the most that a position has
+    legal: NDArray[np.uint8]  # [P, ceil(A / 8)], packed likewise
+    value: NDArray[np.float16]  # [P]
+    root_value: NDArray[np.float16]  # [P]
+    ownership: NDArray[np.int8]  # [P, H * W], or [P, 0]
+    score: NDArray[np.float16]  # [P]
+    counted: NDArray[np.bool_]  # [P]: whether the board was counted at the end, so that ownership and score are known
+
+
+class Batch(NamedTuple):
+    """B positions to learn from."""
+
+    planes: NDArray[np.uint8]  # [B, C, H, W]
+    policy: NDArray[np.float32]  # [B, A], sums to 1, or all 0 where there is no policy to learn
+    legal: NDArray[np.bool_]  # [B, A]
+    value: NDArray[np.float32]  # [B]
+    root_value: NDArray[np.float32]  # [B]
+    ownership: NDArray[np.int8]  # [B, H * W], or [B, 0]
+    score: NDArray[np.float32]  # [B]
+    counted: NDArray[np.bool_]  # [B]
+
+
+def pack(data: SelfPlayData) -> Packed:
+    """The positions of finished games, packed. ValueError unless all planes are of zeros and ones."""
+    count, actions = data.policy.shape
+    if count and data.planes.max() > 1:
+        raise ValueError("the replay memory keeps planes of zeros and ones, and this encoder writes other numbers")
+    legal = _unpacked(data.legal, actions)
+    rows, places = _places(legal)
+    policy = np.zeros((count, int(legal.sum(axis=1).max(initial=0))), np.float16)
+    policy[rows, places] = data.policy[legal]
+    counted = np.zeros(count, np.bool_) if data.ownership.shape[1] == 0 else ~data.resigned[data.game]
+    return Packed(
+        np.packbits(data.planes.reshape(count, -1), axis=1),
+        policy,
+        data.legal,
+        data.value.astype(np.float16),
+        data.root_value.astype(np.float16),
+        data.ownership,
+        data.score.astype(np.float16),
+        counted,
+    )
+
+
+def window_size(positions: int, first: int, growth: float, share: float, most: int) -> int:
+    """How many of a run's positions to learn from: all up to `first`, then fewer and fewer of the new ones more.
+
+    KataGo's c * (1 + share * ((n / c)^growth - 1) / growth) for n positions and c = first (Wu 2019), at most `most`.
+    """
+    if positions <= first:
+        return min(positions, most)
+    risen = np.log(positions / first) if growth == 0 else ((positions / first) ** growth - 1) / growth
+    return int(min(most, positions, first * (1 + share * risen)))
+
+
+class ReplayMemory:
+    """The newest `capacity` positions, which are those numbered `total - capacity` to `total - 1`."""
+
+    def __init__(self, game: Lockstep, capacity: int) -> None:
+        self.capacity, self.total = capacity, 0
+        self._shape, self._actions = (game.planes, game.height, game.width), game.actions
+        self._oldest = 0  # the first position that was ever put in
+        points = game.height * game.width
+        bits = game.planes * points
+        owned = points if game.spec.game == "go" else 0
+        # np.empty of a large array takes memory only as it is written to.
+        self._rows = Packed(
+            np.empty((capacity, (bits + 7) // 8), np.uint8),
+            np.empty((capacity, min(self._actions, _MOST_MOVES)), np.float16),
+            np.empty((capacity, (self._actions + 7) // 8), np.uint8),
+            np.empty(capacity, np.float16),
+            np.empty(capacity, np.float16),
+            np.empty((capacity, owned), np.int8),
+            np.empty(capacity, np.float16),
+            np.empty(capacity, np.bool_),
+        )
+        self._sources = symmetry_sources(game.height).astype(np.int64) if game.spec.game == "go" else None
+
+    def add(self, positions: Packed, first: int) -> None:
+        """Take in positions, of which the first has this number: the next one, or any if the memory is empty."""
+        if self.total == 0:
+            self.total = self._oldest = first
+        if first != self.total:
+            raise ValueError(f"position {self.total} is next in the replay memory, not {first}")
+        count = len(positions.value)
+        self._widen(positions.policy.shape[1])
+        kept = min(count, self.capacity)
+        at = np.arange(first + count - kept, first + count) % self.capacity
+        pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(self._rows, positions, strict=True)
+        for ours, theirs in pairs:
+            if ours is self._rows.policy:
+                ours[at] = 0
+                ours[at, : theirs.shape[1]] = theirs[count - kept :]
+            else:
+                ours[at] = theirs[count - kept :]
+        self.total += count
+
+    def start(self, window: int, end: int) -> int:
+        """The first number of the window of this size that ends before position `end`, of what is in memory."""
+        return max(end - window, self.total - self.capacity, self._oldest)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int, end: int, *, symmetries: bool = False) -> Batch:
+        """So many positions numbered start to end - 1, drawn evenly; with `symmetries` each turned or mirrored."""
+        numbers = rng.integers(start, end, count)
+        return self.batch(numbers, symmetries=symmetries)
+
+    def batch(self, numbers: NDArray[np.int64], *, symmetries: bool = False) -> Batch:
+        """The positions of these numbers. With `symmetries`, an eighth of them is put through each symmetry."""
+        at = numbers % self.capacity
+        count, (planes, height, width) = len(at), self._shape
+        board = np.unpackbits(self._rows.planes[at], axis=1, count=planes * height * width)
+        board = board.reshape(count, planes, height * width)
+        legal = _unpacked(self._rows.legal[at], self._actions)
+        rows, places = _places(legal)
+        policy = np.zeros((count, self._actions), np.float32)
+        policy[legal] = self._rows.policy[at[rows], places]
+        policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1e-6)  # 16 bits do not sum to 1 exactly
+        ownership = self._rows.ownership[at]
+        if symmetries and self._sources is not None:
+            _turn(board, policy, legal, ownership, self._sources)
+        return Batch(
+            board.reshape(count, planes, height, width),
+            policy,
+            legal,
+            self._rows.value[at].astype(np.float32),
+            self._rows.root_value[at].astype(np.float32),
+            ownership,
+            self._rows.score[at].astype(np.float32),
+            self._rows.counted[at],
+        )
+
+    def _widen(self, moves: int) -> None:
+        """Make room for policies over so many legal moves."""
+        room = self._rows.policy.shape[1]
+        if moves > room:
+            wider = np.zeros((self.capacity, min(self._actions, max(moves, 2 * room))), np.float16)
+            wider[:, :room] = self._rows.policy
+            self._rows = self._rows._replace(policy=wider)
+
+
+def _turn(
+    board: NDArray[np.uint8],
+    policy: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+    ownership: NDArray[np.int8],
+    sources: NDArray[np.int64],
+) -> None:
+    """Put each eighth of a batch through a symmetry of its own, in place; the policy's last entry, pass, stays."""
+    points = sources.shape[1]
+    bounds = np.linspace(0, len(board), SYMMETRIES + 1).astype(np.int64)
+    arrays: tuple[NDArray[Any], ...] = (board, policy[:, :points], legal[:, :points], ownership)
+    for k in range(1, SYMMETRIES):
+        part = slice(bounds[k], bounds[k + 1])
+        for array in arrays:
+            array[part] = np.take(array[part], sources[k], axis=-1)
+
+
+def _unpacked(bits: NDArray[np.uint8], count: int) -> NDArray[np.bool_]:
+    return np.unpackbits(bits, axis=1, count=count).view(np.bool_)
+
+
+def _places(legal: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of every legal action, in order, the row and which legal action of that row it is; legal: bool[P, A]."""
+    rows = np.nonzero(legal)[0]
+    counts = np.bincount(rows, minlength=len(legal))
+    begins = np.cumsum(counts) - counts
+    return rows, np.arange(len(rows)) - begins[rows]

@@ -1,0 +1,117 @@
+"""A round robin among generations of a run, and the ratings that follow from it.
+
+    ratings.json    settings, every duel, every rating        ratings.png    the ratings over the generations
+
+Each duel is written down when it is done, so a round robin that was stopped goes on where it was.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from tengen._files import write_atomically
+from tengen.learn.duel import DuelResult
+from tengen.learn.interrupts import deferred_interrupts
+from tengen.learn.ratings import Rating, fit_ratings
+from tengen.learn.run_directory import RunDirectoryError, read_metrics
+from tengen.learn.zero import cores, game_spec
+from tengen.learn.zero_curves import draw_ratings
+from tengen.learn.zero_generations import Generations
+from tengen.learn.zero_report import read_config
+from tengen.learn.zero_workers import LocalWorkers, ZeroWorker
+
+RATINGS_FILE: Final = "ratings.json"
+PICTURE_FILE: Final = "ratings.png"
+Duels = dict[tuple[int, int], DuelResult]
+"""By the two generations, the lower one first; the result is the lower one's."""
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """Which generations meet, in how many games, with how many simulations for a move."""
+
+    run: Path
+    generations: tuple[int, ...]
+    games: int
+    simulations: int
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All duels."""
+        return list(combinations(self.generations, 2))
+
+    def play(self, workers: int = 0, tell: Callable[[int, int], None] = lambda done, of: None) -> dict[int, Rating]:
+        """Play the duels that have not been played yet, and rate; the results are in the run's directory, too.
+
+        `tell` hears how many of how many duels are done. Ctrl-C ends it; what is done is kept.
+        """
+        duels = self._known()
+        lacking = [pair for pair in self.pairs if pair not in duels]
+        if lacking:
+            config = read_config(self.run)
+            spec, settings = game_spec(config), config.self_play()
+            hosts = LocalWorkers(workers or cores(), ZeroWorker, lambda number: (spec, settings, number))
+            hosts.start()
+            try:
+                self._meet(hosts, Generations(self.run, config.backend), lacking, duels, tell)
+            finally:
+                hosts.close()
+        ratings = fit_ratings({pair: duels[pair] for pair in self.pairs}, self.generations)
+        self._write(duels, ratings)
+        chain = Generations(self.run, "")
+        chain.recall(read_metrics(self.run))
+        write_atomically(self.run / PICTURE_FILE, draw_ratings(ratings, chain.elo))
+        return ratings
+
+    def _meet(
+        self,
+        workers: LocalWorkers,
+        models: Generations,
+        lacking: list[tuple[int, int]],
+        duels: Duels,
+        tell: Callable[[int, int], None],
+    ) -> None:
+        calls = workers.map(
+            "duel",
+            [(models.pairing(*pair), self.games, self.simulations, (self.simulations, *pair)) for pair in lacking],
+        )
+        with deferred_interrupts() as interrupted:
+            while calls.unfinished:
+                for pairing, result in calls.collect(0.2):
+                    duels[pairing.first, pairing.second] = result
+                    self._write(duels, {})
+                tell(len(self.pairs) - calls.unfinished, len(self.pairs))
+                if interrupted():
+                    raise KeyboardInterrupt
+
+    def _known(self) -> Duels:
+        """The duels that were played before, with as many games and simulations."""
+        try:
+            there = json.loads((self.run / RATINGS_FILE).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        if (there["games"], there["simulations"]) != (self.games, self.simulations):
+            return {}
+        return {(one, other): DuelResult(*result) for one, other, *result in there["duels"]}
+
+    def _write(self, duels: Duels, ratings: Mapping[int, Rating]) -> None:
+        found: dict[str, Any] = {"games": self.games, "simulations": self.simulations}
+        found["ratings"] = [{"generation": each, **asdict(rating)} for each, rating in ratings.items()]
+        found["duels"] = [[*pair, *asdict(result).values()] for pair, result in sorted(duels.items())]
+        write_atomically(self.run / RATINGS_FILE, (json.dumps(found, indent=1) + "\n").encode())
+
+
+def round_robin(run: Path, generations: int = 8, games: int = 40, simulations: int = 0) -> RoundRobin:
+    """A round robin of so many generations of a run, spread evenly from the first to the last."""
+    config = read_config(run)
+    there = sorted(int(path.stem[1:]) for path in (run / "models").glob("g*.safetensors"))
+    if len(there) < 2 or generations < 2:
+        raise RunDirectoryError(f"a round robin needs two generations at least, and {run} has {len(there)}")
+    places = np.unique(np.linspace(0, len(there) - 1, min(generations, len(there))).round().astype(int))
+    chosen = tuple(there[place] for place in places)
+    return RoundRobin(run, chosen, games, simulations or config.duel_simulations or config.simulations)

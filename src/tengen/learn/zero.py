@@ -1,0 +1,389 @@
+"""Learning from nothing: the loop of AlphaGo Zero (Silver et al. 2017) and of the seed, round after round.
+
+    self-play    the best model plays itself on all cores: positions with the search's policy and the game's result
+    training     the current network learns from a window on the newest positions
+    export       the running average of its weights becomes the model of a new generation
+    duels        with the best, whose place it takes if it passes the gate, and with past ones, for a rating
+
+What a run knows lies in its directory: chunks of positions, a checkpoint of the trainer, a model for each generation, a
+line of metrics for each completed round. A run is resumed from what is there, so `kill -9` at any moment costs at most
+the unit of work under way.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from tengen.learn.duel import DuelResult
+from tengen.learn.interrupts import deferred_interrupts
+from tengen.learn.replay import ReplayMemory, window_size
+from tengen.learn.replay_chunks import ChunkFolder
+from tengen.learn.run_directory import CONFIG_FILE, RunDirectory, RunDirectoryError, read_settings
+from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, ZeroConfig
+from tengen.learn.zero_generations import Generations
+from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
+from tengen.learn.zero_progress import Tell, ZeroProgress, reporting
+from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
+from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
+from tengen.search.lockstep import GameSpec, open_game
+
+_CHECKPOINT: Final = "trainer.safetensors"
+_TELL_SECONDS: Final = 0.2
+_FRESH: Final = 2048  # new positions on which the network is measured before it learns from them
+_NICENESS: Final = 5  # of workers that play while the trainer trains: it is the one that the round waits for
+
+
+Hosts = Callable[[int, type[ZeroWorker], Callable[[int], tuple[Any, ...]], int], Workers]
+"""Makes workers: how many, of which class, with which arguments each, how nice to the process that trains."""
+
+
+def learn_zero(
+    config: ZeroConfig, out: Path, tell: Tell = lambda _: None, *, hosts: Hosts = LocalWorkers, report: bool = True
+) -> Mapping[str, Any]:
+    """Run, or go on with, a run in the directory `out`; returns the last line of its metrics.
+
+    Ctrl-C ends it at once in self-play and duels, and after a step in training: a checkpoint is written, then
+    KeyboardInterrupt goes on to the caller. With `report`, report.html is written at the end and now and then.
+    """
+    check_network(config, open_game(game_spec(config)))
+    torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
+    changed = _changed(config, out)
+    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS)
+    try:
+        loop = _Loop(config, run)
+        if changed:
+            run.record({"settings_changed": changed, "seconds": round(loop.seconds(), 1)})
+        with reporting(out, tell, report) as tell_and_write:
+            loop.run(tell_and_write, hosts)
+        return next((line for line in reversed(run.metrics()) if "generation" in line), {})
+    finally:
+        run.close()
+
+
+def game_spec(config: ZeroConfig) -> GameSpec:
+    """The game that a configuration is about."""
+    names = ("game", "size", "rules", "komi", "double_step", "encoder", "limit")
+    return GameSpec(**{name: getattr(config, name) for name in names})
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _changed(config: ZeroConfig, out: Path) -> dict[str, list[Any]]:
+    """The settings, old and new, that differ from those of the last call; those of the machine do not count."""
+    if not (out / CONFIG_FILE).exists():
+        return {}
+    before = read_settings(out)
+    return {
+        name: [before.get(name), value]
+        for name, value in asdict(config).items()
+        if before.get(name) != value and name not in MACHINE_SETTINGS
+    }
+
+
+class _Loop:
+    """A run under way: where it stands, and one method for each phase of a round."""
+
+    def __init__(self, config: ZeroConfig, run: RunDirectory) -> None:
+        self.config, self.run_directory = config, run
+        self.spec = game_spec(config)
+        game = open_game(self.spec)
+        self.trainer = ZeroTrainer(config, game)
+        self.chunks = ChunkFolder(run.path / "chunks")
+        self.trained: dict[str, Any] = {"iteration": 0, "done": 0, "sums": [0.0] * len(LOSSES), "fresh": {}}
+        if (run.path / _CHECKPOINT).exists():
+            self.trained = self.trainer.load(run.path / _CHECKPOINT)
+        elif any(facts.iteration > 2 for facts in self.chunks.facts):
+            raise RunDirectoryError(f"{run.path / _CHECKPOINT} is gone: put it back, or delete chunks to begin anew")
+        run.rewind(self.trainer.step)
+        lines = [line for line in run.metrics() if "generation" in line]
+        self.completed: int = lines[-1]["iteration"] if lines else 0
+        self.generations = Generations(run.path, config.backend)
+        self.generations.recall(lines)
+        self.memory = ReplayMemory(game, config.window_most + 2 * config.positions)
+        for facts in self.chunks.since(self._end() - self._window(self._end())):
+            self.memory.add(self.chunks.read(facts), facts.first)
+        self._seconds_before = max(
+            [self.trained.get("seconds", 0.0), *(facts.seconds for facts in self.chunks.facts[-1:])]
+            + [line["seconds"] for line in lines[-1:]]
+        )
+        self._began = time.monotonic()
+        self._costs: dict[str, float] = {name.removeprefix("seconds_"): cost for name, cost in _costs(lines)}
+        self._round: SelfPlayRound | None = None
+        self._tell: Tell = lambda _: None
+        self._interrupted: Callable[[], bool] = lambda: False
+
+    def run(self, tell: Tell, hosts: Hosts) -> None:
+        """Round after round, until time or rounds are used up."""
+        self._tell = tell
+        if not self.generations.path(0).exists():
+            self.trainer.export(self.generations.path(0), None, generation=0)
+            self.generations.publish(0, promoted=True)
+        if not self._may_begin(self.completed + 1):
+            return
+        config = self.config
+        niceness = _NICENESS if config.overlap else 0
+        self.workers = hosts(config.workers or cores(), ZeroWorker, self._worker_arguments, niceness)
+        self.workers.start()
+        try:
+            with deferred_interrupts() as self._interrupted:
+                while self._may_begin(self.completed + 1):
+                    if not self._complete_round(self.completed + 1):
+                        break
+        finally:
+            self.workers.close()
+
+    def seconds(self) -> float:
+        """The run's time, all calls counted together."""
+        return float(self._seconds_before + time.monotonic() - self._began)
+
+    def _worker_arguments(self, number: int) -> tuple[Any, ...]:
+        """Of worker `number`; its seed is another one after each resumption, or it would begin the same games again."""
+        words = np.random.SeedSequence((self.config.seed, self._end(), number)).generate_state(2)
+        return self.spec, self.config.self_play(), int(words[0]) << 20 | int(words[1]) >> 12
+
+    # ---- one round ----
+
+    def _complete_round(self, iteration: int) -> bool:
+        """All phases of a round, or those that are left of it; False if there was no time to play anything."""
+        self._begin_play(iteration)
+        self._finish_play(iteration)
+        if not any(facts.iteration == iteration for facts in self.chunks.facts):
+            return False
+        played = self._play_figures(iteration)
+        began = time.monotonic()
+        if self.config.overlap and self._may_begin(iteration + 1):
+            self._begin_play(iteration + 1)
+        self._train(iteration)
+        self._costs["train"] = time.monotonic() - began
+        agreement = self._export(iteration)
+        if self.config.overlap and self._round is not None:
+            self._finish_play(iteration + 1)
+        results = self._duels(iteration)
+        self._record(iteration, played, agreement, results)
+        return True
+
+    def _begin_play(self, iteration: int) -> None:
+        """Set the workers to play a round, unless they are at it."""
+        if self._round is None or self._round.order.iteration != iteration:
+            config, champion = self.config, self.generations.champion
+            order = RoundOrder(
+                iteration,
+                config.positions,
+                self.generations.path(champion),
+                champion,
+                self.generations.backend_of(champion),
+                config.simulations_in(iteration),
+            )
+            self._round = SelfPlayRound(order, self.workers, self.memory, self.chunks)
+
+    def _finish_play(self, iteration: int) -> None:
+        """Wait for the rest of a round; a run whose time is up trains on what is there."""
+        current = self._round
+        assert current is not None
+        while not current.is_complete:
+            current.take_in(self.seconds(), _TELL_SECONDS)
+            self._say("self-play", iteration, current.positions / self.config.positions, _speeds(current))
+            self._leave_if_interrupted()
+            if self._time_left() < self._costs_of_the_rest(current.positions):
+                current.stop(self.seconds())
+        current.take_in(self.seconds())
+
+    def _train(self, iteration: int) -> None:
+        """Learn from the window, each new position `reuse` times on average."""
+        config, trainer, trained = self.config, self.trainer, self.trained
+        if trained["iteration"] != iteration:
+            trained |= {"iteration": iteration, "done": 0, "sums": [0.0] * len(LOSSES), "fresh": {}}
+        first, end = self._span(iteration)
+        start = self.memory.start(self._window(end), end)
+        steps = max(1, math.ceil((end - first) * config.reuse / config.batch))
+        if not trained["done"]:
+            trained["fresh"] = trainer.measure(self._drawn(_FRESH, self.memory.start(end - first, end), end))
+        saved = told = time.monotonic()
+        while trained["done"] < steps:
+            rng = np.random.default_rng((config.seed, trainer.step))
+            batch = self.memory.draw(rng, config.batch, start, end, symmetries=config.symmetries)
+            parts = trainer.learn(batch, self._done())
+            trained["done"] += 1
+            trained["sums"] = [before + float(part) for before, part in zip(trained["sums"], parts)]
+            if time.monotonic() - told > _TELL_SECONDS:
+                told = time.monotonic()
+                if self._round is not None and not self._round.is_complete:
+                    self._round.take_in(self.seconds())
+                figures = {name: value / trained["done"] for name, value in zip(LOSSES, trained["sums"])}
+                self._say("training", iteration, trained["done"] / steps, {**figures, "rate": trainer.rate})
+            if self._interrupted() or time.monotonic() - saved > 60 * config.checkpoint:
+                self._save()
+                saved = time.monotonic()
+                self._leave_if_interrupted()
+        self._save()
+
+    def _export(self, iteration: int) -> dict[str, float]:
+        """Write the model of the new generation."""
+        began = time.monotonic()
+        self._say("export", iteration, 0.0)
+        end = self._span(iteration)[1]
+        start = self.memory.start(self._window(end), end)
+        agreement = self.trainer.export(
+            self.generations.path(iteration),
+            self._drawn(self.config.calibration, start, end).planes,
+            generation=iteration,
+            positions=end,
+            steps=self.trainer.step,
+            hours=round(self.seconds() / 3600, 3),
+            recipe={name: value for name, value in asdict(self.config).items() if name not in MACHINE_SETTINGS},
+        )
+        self._costs["export"] = time.monotonic() - began
+        return agreement
+
+    def _duels(self, iteration: int) -> dict[int, DuelResult]:
+        """Meet the best, if there is a gate, and past generations, if it is time for that."""
+        config, began = self.config, time.monotonic()
+        games: dict[int, int] = {}
+        if config.duel_every and iteration % config.duel_every == 0 and self._time_left() > 0:
+            games = dict.fromkeys(self.generations.opponents(iteration, config.past), config.duel_games)
+        if config.gate:
+            games[self.generations.champion] = config.gate_games
+        simulations = config.duel_simulations or config.simulations
+        calls = self.generations.begin_duels(self.workers, iteration, games, simulations, config.seed)
+        results: dict[int, DuelResult] = {}
+        asked = max(1, calls.unfinished)
+        while calls.unfinished:
+            for pairing, result in calls.collect(_TELL_SECONDS):
+                results[pairing.second] = results.get(pairing.second, DuelResult(0, 0, 0)) + result
+            self._say("duels", iteration, 1 - calls.unfinished / asked)
+            self._leave_if_interrupted()
+        self._costs["duels"] = time.monotonic() - began
+        return results
+
+    def _record(
+        self,
+        iteration: int,
+        played: Mapping[str, float],
+        agreement: Mapping[str, float],
+        results: Mapping[int, DuelResult],
+    ) -> None:
+        """Complete the round: decide about the new model, write the line of metrics, forget what is too old."""
+        config, generations, trained = self.config, self.generations, self.trained
+        facts = next(facts for facts in reversed(self.chunks.facts) if facts.iteration == iteration)
+        line: dict[str, Any] = {"step": self.trainer.step, "iteration": iteration, "generation": iteration}
+        line |= {"positions": facts.end, "games": facts.games, "simulations": facts.simulations}
+        line |= {"window": self._window(facts.end), "seconds": round(self.seconds(), 1), "rate": self.trainer.rate}
+        line |= {f"loss_{name}": round(total / trained["done"], 5) for name, total in zip(LOSSES, trained["sums"])}
+        line |= {f"fresh_{name}": round(value, 5) for name, value in trained["fresh"].items()}
+        line |= played
+        line |= {f"int8_{name}": round(value, 5) for name, value in agreement.items()}
+        line["duels"] = [[opponent, *asdict(result).values()] for opponent, result in results.items()]
+        promoted = True
+        if config.gate:
+            line["gate_score"] = round(results[generations.champion].score, 4)
+            promoted = line["gate_score"] >= config.gate
+            line["gate_promoted"] = promoted
+        if any(opponent in generations.elo for opponent in results):
+            line["elo"] = generations.rate(iteration, results)
+        generations.publish(iteration, promoted)
+        line["champion"] = generations.champion
+        line |= {f"seconds_{name}": round(cost, 2) for name, cost in self._costs.items()}
+        self.run_directory.record(line)
+        self.chunks.drop_before(self.memory.start(self._window(facts.end), facts.end))
+        self.completed = iteration
+        self._say("duels", iteration, 1.0, line=line)
+
+    # ---- what the run knows about itself ----
+
+    def _play_figures(self, iteration: int) -> dict[str, float]:
+        current = self._round
+        assert current is not None
+        self._costs["play"] = current.seconds
+        checked = {"resignations_checked": current.work.resignations_checked}
+        checked |= {"resignations_wrong": current.work.resignations_wrong} if checked["resignations_checked"] else {}
+        figures: dict[str, float] = {"play_simulations": current.order.simulations}
+        if current.work.positions:  # else the whole round was there before this call of the command
+            figures |= {f"play_{name}": round(value, 2) for name, value in _speeds(current).items()}
+        return figures | (checked if self.config.resign > -1 else {}) | round_figures(self.chunks, iteration)
+
+    def _end(self) -> int:
+        """How many positions the run has."""
+        return self.chunks.facts[-1].end if self.chunks.facts else 0
+
+    def _span(self, iteration: int) -> tuple[int, int]:
+        """The number of the first position of a round, and that after its last."""
+        facts = [facts for facts in self.chunks.facts if facts.iteration == iteration]
+        return facts[0].first, facts[-1].end
+
+    def _window(self, positions: int) -> int:
+        config = self.config
+        return window_size(
+            positions, config.window_first, config.window_growth, config.window_share, config.window_most
+        )
+
+    def _drawn(self, count: int, start: int, end: int) -> Any:
+        return self.memory.draw(np.random.default_rng((self.config.seed, end)), count, start, end)
+
+    def _may_begin(self, iteration: int) -> bool:
+        """Whether there is time for this round, or enough of it to be worth it."""
+        if self.config.iterations and iteration > self.config.iterations:
+            return False
+        if self._round is not None and self._round.order.iteration == iteration:  # begun beside the last training
+            return self._time_left() > 0.8 * self._costs_of_the_rest(self._round.positions)
+        return self._time_left() > 0.25 * sum(self._costs.values())
+
+    def _time_left(self) -> float:
+        return 3600 * self.config.hours - self.seconds() if self.config.hours else math.inf
+
+    def _done(self) -> float:
+        """Which share of the run is done, 0 to 1."""
+        by_time = self.seconds() / (3600 * self.config.hours) if self.config.hours else 0.0
+        by_rounds = self.completed / self.config.iterations if self.config.iterations else 0.0
+        return min(1.0, max(by_time, by_rounds))
+
+    def _costs_of_the_rest(self, positions: int) -> float:
+        """How long training on so many new positions, export and duels will take, going by the last round."""
+        train = self._costs.get("train", 0.0) * positions / self.config.positions
+        return train + self._costs.get("export", 0.0) + self._costs.get("duels", 0.0)
+
+    def _save(self) -> None:
+        self.trainer.save(self.run_directory.path / _CHECKPOINT, self.trained | {"seconds": self.seconds()})
+
+    def _leave_if_interrupted(self) -> None:
+        if self._interrupted():
+            if self._round is not None:
+                self._round.keep(self.seconds())
+            raise KeyboardInterrupt
+
+    def _say(
+        self,
+        phase: str,
+        iteration: int,
+        share: float,
+        figures: Mapping[str, float] | None = None,
+        line: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._tell(ZeroProgress(phase, iteration, min(1.0, share), self._done(), self.seconds(), figures or {}, line))
+
+
+def _speeds(current: SelfPlayRound) -> dict[str, float]:
+    """What a round of self-play does in a second, all workers together."""
+    seconds = max(1e-9, current.seconds)
+    work = current.work
+    return {
+        "games_per_second": work.games / seconds,
+        "positions_per_second": work.positions / seconds,
+        "simulations_per_second": work.simulations / seconds,
+        "evaluations_per_second": work.evaluations / seconds,
+    }
+
+
+def _costs(lines: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
+    """What the phases of the last round cost, in seconds."""
+    if lines:
+        yield from ((name, value) for name, value in lines[-1].items() if name.startswith("seconds_"))

@@ -1,0 +1,246 @@
+"""Everything that shapes a run of learning from nothing: its configuration, its command line, its documentation.
+
+The text beside a setting's type is its help. Nothing heavy is imported here, for the command line reads it.
+
+The loss, pi being the search's policy, p and v the network's, z the result, theta the weights:
+
+    L = policy_weight * cross_entropy(pi, p) + value_weight * (z - v)^2 + decay * |theta|^2
+        + ownership_weight * (who will own each point)^2 + score_weight * (margin / points)^2
+
+Our cross entropy sums over the actions, as its formula does. The seed's code takes the *mean* over its 400 outputs,
+which makes the policy's share 400 times smaller, and mends that by a value_weight c1 of 0.02. So its loss is exactly
+policy_weight 1/400 = 0.0025, value_weight 0.02, decay 0.0001, rate 0.01; divided by 1/400 throughout, the same path of
+the weights is policy_weight 1, value_weight 8, decay 0.04, rate 0.000025. AlphaGo Zero's is 1, 1, 0.0001.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Final
+
+from tengen.learn.selfplay_settings import SelfPlaySettings
+from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
+
+BACKENDS: Final = ("int8", "openvino", "torch")
+FIXED_SETTINGS: Final = frozenset(
+    {"preset", "game", "size", "rules", "komi", "double_step", "encoder", "limit", "network", "optimizer", "seed"}
+)
+"""What a run is; everything else may change when it goes on, and the change is noted in its metrics..."""
+MACHINE_SETTINGS: Final = frozenset({"hours", "iterations", "workers", "threads", "overlap", "checkpoint"})
+"""... but for these."""
+
+
+@dataclass(frozen=True)
+class ZeroConfig(SelfPlaySettings):
+    """Everything that shapes a run; kept as config.toml in its directory."""
+
+    preset: Annotated[str, "Where the settings that you do not give come from."] = ""
+    game: Annotated[str, "go or microchess."] = "go"
+    size: Annotated[int, "Rows of the board."] = 5
+    rules: Annotated[
+        str, "Rule set: chinese and the like for Go (area counting); standard or ncsoft for Microchess."
+    ] = "chinese"
+    komi: Annotated[float, "Go: points that White gets for moving second."] = 3.5
+    double_step: Annotated[bool, "Microchess: whether a pawn may begin with two steps."] = True
+    encoder: Annotated[str, "How positions are shown to the network."] = "compact"
+    limit: Annotated[int, "Go: moves after which a game is counted as it stands; 0: three times the points."] = 0
+    network: Annotated[str, "A kind of network with its settings; it needs a value head."] = (
+        "residual:blocks=2,filters=32,first_kernel=3,value=yes,ownership=yes,score=yes"
+    )
+    seed: Annotated[int, "Of first weights, games and shuffling."] = 1
+
+    hours: Annotated[float, "How long to learn, all calls of the command counted together; 0: until stopped."] = 0.25
+    iterations: Annotated[int, "How many rounds of self-play and training; 0: as many as the time allows."] = 0
+    positions: Annotated[int, "Positions that one round of self-play adds."] = 20_000
+    first_simulations: Annotated[
+        int, "Simulations for a move in the first round; they rise to --simulations over --ramp rounds. 0: no rise."
+    ] = 0
+    ramp: Annotated[int, "Rounds over which the simulations rise."] = 10
+
+    reuse: Annotated[float, "How often a position is learned from, on average."] = 3.0
+    window_first: Annotated[int, "Positions up to which nothing is forgotten."] = 100_000
+    window_growth: Annotated[
+        float, "Then the window of positions to learn from grows with the run's positions to this power (KataGo: 0.75)."
+    ] = 0.75
+    window_share: Annotated[float, "How fast that growth begins: new places in the window per new position."] = 0.4
+    window_most: Annotated[int, "The window's largest size; memory and disk go by it."] = 1_000_000
+    batch: Annotated[int, "Positions in a step of the optimiser."] = 512
+    symmetries: Annotated[bool, "Go: turn and mirror every position at random."] = True
+
+    optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
+    rate: Annotated[float, "Learning rate."] = 0.05
+    momentum: Annotated[float, "How much of its last step sgd keeps."] = 0.9
+    decay: Annotated[float, "Weight decay (the seed's c2)."] = 1e-4
+    schedule: Annotated[str, f"How the rate goes on over --hours or --iterations: {', '.join(SCHEDULES)}."] = "constant"
+    rate_floor: Annotated[float, "The share of the rate that the schedule leaves at the end."] = 0.1
+    warm_up: Annotated[int, "Steps over which the rate rises from zero at the very beginning."] = 200
+    clip: Annotated[float, "Longest gradient; 0 for any length."] = 0.0
+    average: Annotated[float, "Decay of the running average of weights that plays and is kept; 0 for none."] = 0.998
+    bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe."] = False
+    policy_weight: Annotated[float, "Weight of the policy's loss; the seed's mean over 400 outputs is 0.0025."] = 1.0
+    value_weight: Annotated[float, "Weight of the value's loss (the seed's c1: 0.02 beside its 0.0025, so 8 here)."] = (
+        1.0
+    )
+    ownership_weight: Annotated[float, "Weight of the loss of who owns each point, if the network says so."] = 0.3
+    score_weight: Annotated[float, "Weight of the loss of the margin, if the network tells one."] = 0.3
+    blend: Annotated[float, "Share of the search's value in the value to learn; the rest is the game's result."] = 0.0
+
+    gate: Annotated[float, "Score a new model needs against the best to take its place (the seed: 0.6); 0: none."] = 0.0
+    gate_games: Annotated[int, "Games of that duel."] = 100
+    duel_every: Annotated[int, "Rounds between two duels with past models, by which ratings are told; 0: never."] = 5
+    duel_games: Annotated[int, "Games against each of them."] = 40
+    past: Annotated[int, "How many past models to meet then."] = 2
+    duel_simulations: Annotated[int, "Simulations for a move in duels; 0: as in self-play."] = 0
+
+    workers: Annotated[int, "Processes that play; 0: one a core."] = 0
+    threads: Annotated[int, "Threads that train; 0: all cores, or one with --overlap."] = 0
+    overlap: Annotated[bool, "Play the next round while training on the last one."] = True
+    backend: Annotated[str, f"What runs the network in self-play: {', '.join(BACKENDS)}."] = "int8"
+    calibration: Annotated[int, "Positions on which the 8-bit network is calibrated."] = 1024
+    checkpoint: Annotated[float, "Minutes of training between two checkpoints within a round."] = 5.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("backend", BACKENDS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"no {name} is called {getattr(self, name)!r}: choose from {', '.join(known)}")
+        for name in ("positions", "batch", "ramp", "window_first", "window_most", "gate_games", "duel_games"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
+        for name in (
+            *("hours", "iterations", "first_simulations", "reuse", "rate", "decay", "warm_up", "clip", "policy_weight"),
+            *("value_weight", "ownership_weight", "score_weight", "duel_every", "past", "duel_simulations", "workers"),
+            *("threads", "seed", "limit", "checkpoint"),
+        ):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
+        for name in ("momentum", "average", "gate"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more, and less than 1")
+        for name in ("rate_floor", "blend", "window_growth", "window_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        if self.window_first > self.window_most:
+            raise ValueError(f"window_first {self.window_first} is more than window_most {self.window_most}")
+
+    def self_play(self) -> SelfPlaySettings:
+        """The settings of self-play among these."""
+        return SelfPlaySettings(
+            **{field.name: getattr(self, field.name) for field in dataclasses.fields(SelfPlaySettings)}
+        )
+
+    def simulations_in(self, iteration: int) -> int:
+        """Simulations for a move in this round, the first being 1."""
+        if not self.first_simulations or iteration > self.ramp:
+            return self.simulations
+        risen = (iteration - 1) / self.ramp
+        return round(self.first_simulations + risen * (self.simulations - self.first_simulations))
+
+
+_GO_HEADS: Final = "first_kernel=3,value=yes,ownership=yes,score=yes"
+PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "go5": {
+        "game": "go",
+        "size": 5,
+        "komi": 3.5,
+        "network": f"residual:blocks=2,filters=32,{_GO_HEADS}",
+        "simulations": 32,
+        "slots": 256,
+        "temperature_plies": 6,
+        "positions": 12_000,
+        "reuse": 3.0,
+        "window_first": 60_000,
+        "window_most": 500_000,
+        "batch": 256,
+        "rate": 0.1,
+        "hours": 0.25,
+        "schedule": "cosine",
+        "average": 0.99,
+        "overlap": True,
+        "duel_every": 2,
+    },
+    "go7": {
+        "game": "go",
+        "size": 7,
+        "komi": 9.0,
+        "network": f"residual:blocks=3,filters=48,{_GO_HEADS}",
+        "simulations": 32,
+        "slots": 256,
+        "temperature_plies": 10,
+        "positions": 16_000,
+        "reuse": 3.0,
+        "window_first": 100_000,
+        "window_most": 1_000_000,
+        "batch": 256,
+        "rate": 0.1,
+        "hours": 2.0,
+        "bf16": True,
+        "schedule": "cosine",
+        "average": 0.99,
+        "overlap": True,
+        "duel_every": 5,
+    },
+    "go9": {
+        "game": "go",
+        "size": 9,
+        "komi": 7.0,
+        "network": f"residual:blocks=4,filters=64,pool_every=2,{_GO_HEADS}",
+        "simulations": 32,
+        "slots": 192,
+        "full_share": 0.5,
+        "fast_simulations": 12,
+        "temperature_plies": 16,
+        "positions": 12_000,
+        "reuse": 2.5,
+        "window_first": 150_000,
+        "window_most": 2_000_000,
+        "batch": 256,
+        "rate": 0.1,
+        "average": 0.99,
+        "hours": 48.0,
+        "bf16": True,
+        "overlap": True,
+        "duel_every": 5,
+    },
+    "microchess": {
+        "game": "microchess",
+        "size": 5,
+        "rules": "standard",
+        "komi": 0.0,
+        "encoder": "microchess",
+        "network": "residual:blocks=4,filters=64,first_kernel=3,value=yes",
+        "simulations": 32,
+        "slots": 256,
+        "temperature_plies": 16,
+        "random_plies": 4,
+        "positions": 16_000,
+        "reuse": 2.5,
+        "window_first": 150_000,
+        "window_most": 2_000_000,
+        "batch": 256,
+        "rate": 0.12,
+        "average": 0.99,
+        "hours": 8.0,
+        "bf16": True,
+        "overlap": True,
+        "duel_every": 5,
+    },
+}
+
+
+def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> ZeroConfig:
+    """The preset's configuration, but for what is given."""
+    if preset not in PRESETS:
+        raise ValueError(f"no preset is called {preset[:40]!r}: choose from {', '.join(PRESETS)}")
+    return ZeroConfig(**{**PRESETS[preset], "preset": preset, **(given or {})})
+
+
+def run_name(config: ZeroConfig) -> str:
+    """A name for the run's directory: the preset's, with a digest if what the run *is* differs from the preset."""
+    there = preset_config(config.preset) if config.preset else ZeroConfig()
+    what, usual = ({name: asdict(settings)[name] for name in sorted(FIXED_SETTINGS)} for settings in (config, there))
+    if what == usual and config.preset:
+        return config.preset
+    return f"{config.preset or 'zero'}-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:8]}"

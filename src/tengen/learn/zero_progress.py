@@ -1,0 +1,58 @@
+"""What a run of learning from nothing tells about itself as it goes, and the reports that it leaves on the way."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tengen.learn.run_directory import read_metrics
+
+_REPORT_SECONDS: Final = 300.0
+
+
+@dataclass(frozen=True)
+class ZeroProgress:
+    """What a run tells about itself as it goes."""
+
+    phase: str
+    """self-play, training, export or duels."""
+    iteration: int
+    share: float
+    """How much of the phase is done, 0 to 1."""
+    done: float
+    """How much of the run is done, 0 to 1; 0 for a run without end."""
+    seconds: float
+    """The run's time, all calls counted together."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Of the phase under way: games, positions and simulations per second; or the loss and the rate."""
+    line: Mapping[str, Any] | None = None
+    """Set when a round has been completed: its line of metrics."""
+
+
+Tell = Callable[[ZeroProgress], None]
+
+
+@contextmanager
+def reporting(run: Path, tell: Tell, wanted: bool) -> Iterator[Tell]:
+    """Write reports every few minutes, and at the end, however it comes."""
+    if not wanted:
+        yield tell
+        return
+    from tengen.learn.zero_report import write_zero_report
+
+    written = time.monotonic()
+
+    def tell_and_write(now: ZeroProgress) -> None:
+        nonlocal written
+        tell(now)
+        if now.line is not None and time.monotonic() - written >= _REPORT_SECONDS:
+            write_zero_report(run)
+            written = time.monotonic()
+
+    try:
+        yield tell_and_write
+    finally:
+        if any("generation" in line for line in read_metrics(run)):
+            write_zero_report(run)

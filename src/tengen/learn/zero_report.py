@@ -1,0 +1,133 @@
+"""The report of a run of learning from nothing: `report.html`, which needs no other file, and `curves.png`.
+
+The learning curve, losses, speed, what the settings were, and some of the newest games of self-play. It can be
+written at any time, while the run is under way too, for it only reads.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+import numpy as np
+
+from tengen._files import write_atomically
+from tengen.learn.replay_chunks import ChunkFolder
+from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
+from tengen.learn.zero_config import ZeroConfig
+from tengen.learn.zero_curves import draw_zero
+from tengen.learn.zero_games import GameRecord, replay_game
+from tengen.search.lockstep import GameSpec
+
+REPORT_FILE: Final = "report.html"
+CURVES_FILE: Final = "curves.png"
+
+
+def is_zero_run(run: Path) -> bool:
+    """Whether the run in this directory learns from nothing, going by its settings."""
+    return "reuse" in read_settings(run)
+
+
+def write_zero_report(run: Path, games: int = 6) -> Path:
+    """Write the report of the run in this directory; returns the path of the page."""
+    config = read_config(run)
+    metrics = read_metrics(run)
+    lines = [line for line in metrics if "generation" in line]
+    if not lines:
+        raise RunDirectoryError(f"the run in {run} has completed no round yet: there is nothing to report")
+    curves = draw_zero(lines)
+    page = Template((resources.files("tengen.learn") / "zero_page.html").read_text(encoding="utf-8")).substitute(
+        title=escape(run.resolve().name),
+        subtitle=escape(f"{config.game} {config.size}, {config.rules} rules: {config.network} on {config.encoder}"),
+        figures=_figures(lines),
+        curves=base64.b64encode(curves).decode(),
+        duels=_duels(lines),
+        sheet="".join(map(_game, newest_games(run, config, games))),
+        changes=_changes(metrics),
+        settings="".join(
+            f"<tr><th>{field.name}</th><td>{escape(str(getattr(config, field.name)))}</td></tr>"
+            for field in fields(config)
+        ),
+    )
+    write_atomically(run / CURVES_FILE, curves)
+    write_atomically(run / REPORT_FILE, page.encode())
+    return run / REPORT_FILE
+
+
+def read_config(run: Path) -> ZeroConfig:
+    """What was asked for of the run in this directory."""
+    known = {field.name for field in fields(ZeroConfig)}
+    settings = {name: value for name, value in read_settings(run).items() if name in known}
+    return ZeroConfig(**settings)  # type: ignore[arg-type]
+
+
+def newest_games(run: Path, config: ZeroConfig, count: int) -> list[GameRecord]:
+    """Some of the newest games of self-play, spread evenly over the newest chunk, or over several if it has too few."""
+    names = ("game", "size", "rules", "komi", "double_step", "encoder", "limit")
+    spec = GameSpec(**{name: getattr(config, name) for name in names})
+    chunks = ChunkFolder(run / "chunks", tidy=False)
+    records: list[GameRecord] = []
+    for facts in reversed(chunks.facts):
+        played, origin = chunks.read_games(facts), f"generation {facts.generation}, round {facts.iteration}"
+        wanted = min(count - len(records), len(played.winner))
+        for i in np.linspace(0, len(played.winner) - 1, wanted).astype(int):
+            moves = played.moves[played.offsets[i] : played.offsets[i + 1]].tolist()
+            records.append(replay_game(spec, moves, int(played.winner[i]), bool(played.resigned[i]), origin))
+        if len(records) == count:
+            break
+    return records
+
+
+def _figures(lines: Sequence[Mapping[str, Any]]) -> str:
+    """The figures that one looks for first."""
+    last = lines[-1]
+    rated = [line["elo"] for line in lines if "elo" in line]
+    seconds = last["seconds"]
+    found = {
+        "Elo over the first": f"{rated[-1]:.0f}" if rated else "?",
+        "generations": f"{last['generation']}",
+        "best generation": f"{last['champion']}",
+        "positions": f"{last['positions']:,}",
+        "games": f"{last['games']:,}",
+        "simulations": f"{last['simulations'] / 1e6:,.1f} M",
+        "steps": f"{last['step']:,}",
+        "time": f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h",
+    }
+    if "int8_top1" in last:
+        found["8-bit agreement"] = f"{last['int8_top1']:.1%}"
+    return "".join(f"<div><b>{value}</b><span>{name}</span></div>" for name, value in found.items())
+
+
+def _duels(lines: Sequence[Mapping[str, Any]], most: int = 12) -> str:
+    """The last duels: who met whom, how it ended, what was decided."""
+    rows = []
+    for line in [line for line in reversed(lines) if line["duels"]][:most]:
+        met = ", ".join(
+            f"g{one} {wins}-{losses}" + (f" ={drawn}" * (drawn > 0)) for one, wins, drawn, losses in line["duels"]
+        )
+        verdict = "" if "gate_promoted" not in line else "promoted" if line["gate_promoted"] else "not promoted"
+        elo = f"{line['elo']:.0f}" if "elo" in line else ""
+        rows.append(f"<tr><th>g{line['generation']}</th><td>{met}</td><td>{verdict}</td><td>{elo}</td></tr>")
+    return "".join(rows)
+
+
+def _changes(metrics: Sequence[Mapping[str, Any]]) -> str:
+    """What was changed on the way."""
+    changes = [
+        f"<li>{line['seconds'] / 3600:.2f} h: {escape(name)} {escape(str(old))} &rarr; {escape(str(new))}</li>"
+        for line in metrics
+        for name, (old, new) in line.get("settings_changed", {}).items()
+    ]
+    return f"<p>Changed on the way:</p><ul>{''.join(changes)}</ul>" if changes else ""
+
+
+def _game(game: GameRecord) -> str:
+    """One game with its caption."""
+    return (
+        f"<figure>{game.picture}<figcaption><p><b>{escape(game.result)}</b> in {game.length} moves</p>"
+        f'<p class="moves">{escape(game.text)}</p><small>{escape(game.origin)}</small></figcaption></figure>'
+    )

@@ -1,0 +1,197 @@
+"""`tengen learn zero` from the outside: its options, its mistakes, its screen; killed, it goes on."""
+
+import dataclasses
+import io
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from tengen.cli.learn_zero import PANELS
+from tengen.cli.learn_zero_screen import ZeroScreen, clock, round_line, sparkline
+from tengen.cli.main import app
+from tengen.learn.run_directory import read_metrics, read_settings
+from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config
+from tengen.learn.zero_progress import ZeroProgress
+
+runner = CliRunner()
+NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes"
+TOY = ["--size", "3", "--komi", "0.5", "--network", NETWORK, "--simulations", "4", "--slots", "8", "--positions", "100"]
+TOY += [
+    "--batch",
+    "32",
+    "--duel-games",
+    "4",
+    "--hours",
+    "0",
+    "--workers",
+    "1",
+    "--threads",
+    "1",
+    "--backend",
+    "openvino",
+]
+# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
+COMMAND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
+)
+
+
+def test_every_setting_is_an_option_with_its_help_and_its_presets() -> None:
+    command = get_command(app).commands["learn"].commands["zero"]  # type: ignore[attr-defined]
+    options = {parameter.name: parameter for parameter in command.params}
+    names = {field.name for field in dataclasses.fields(ZeroConfig)} - {"preset"}
+    assert options.keys() - names <= {"out", "preset", "help"}
+    for name in names:
+        assert f"--{name.replace('_', '-')}" in options[name].opts
+        assert options[name].default is None
+        assert re.search(r"\\\[.+\]$", options[name].help), name  # what it is if not given
+    assert {name for panel in PANELS.values() for name in panel} == names
+    for preset, settings in PRESETS.items():
+        for name, value in settings.items():
+            shown = {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+            usual = next(field.default for field in dataclasses.fields(ZeroConfig) if field.name == name)
+            assert value == usual or f"{preset} {shown}" in options[name].help
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["zero"], "which game? Give --preset, one of go5, go7, go9, microchess"),
+        (["zero", "--out", "nowhere"], "which game?"),
+        (["zero", "--preset", "go99"], "no preset is called 'go99'"),
+        (["zero", "--preset", "go5", "--reuse", "-1"], "reuse is -1.0: give 0 or more"),
+        (["zero", "--preset", "go5", "--network", "small"], "no value head"),
+        (["zero", "--preset", "go5", "--encoder", "best"], "there is no encoder 'best'"),
+        (["ratings", "nowhere"], "nowhere is no directory of a run"),
+    ],
+)
+def test_mistakes_are_one_line_and_write_nothing(
+    arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["learn", *arguments])
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("tengen: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "learn", "zero", *arguments, "--out", "run"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", word: str) -> str:
+    assert process.stderr is not None
+    said = ""
+    while word not in said:
+        said += (line := process.stderr.readline())
+        assert line, said
+    return said
+
+
+def test_killed_and_stopped_it_goes_on(tmp_path: Path) -> None:
+    """With real processes: kill -9, then Ctrl-C, then to the end; and ratings of what came out."""
+    process = start(tmp_path, "--preset", "go5", *TOY, "--iterations", "1000000")
+    read_until(process, "round 2 ")
+    process.kill()
+    process.wait()
+    lines = read_metrics(tmp_path / "run")
+    assert [line["iteration"] for line in lines][:2] == [1, 2]
+    process = start(tmp_path)  # the settings are in the run
+    said = read_until(process, f"round {len(lines) + 1} ")
+    assert said.startswith("Going on with run")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    assert process.wait() == 130
+    assert "everything is saved in run" in said
+    assert "Traceback" not in said
+    command = next(line.strip() for line in said.splitlines() if "tengen learn" in line)
+    words = shlex.split(command)
+    assert words[:5] == ["tengen", "learn", "zero", "--preset", "go5"]
+    assert words[-2:] == ["--out", "run"]
+    done = len(read_metrics(tmp_path / "run"))
+    words = [*words[1:-1], str(tmp_path / "run"), "--iterations", str(done + 1)]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0, result.output
+    metrics = read_metrics(tmp_path / "run")
+    assert [line["iteration"] for line in metrics] == list(range(1, done + 2))
+    assert f"Generation {done + 1}" in result.stdout
+    assert read_settings(tmp_path / "run")["iterations"] == done + 1
+    assert (tmp_path / "run" / "report.html").exists()
+
+    arguments = ["learn", "ratings", str(tmp_path / "run"), "--generations", "2", "--games", "2", "--workers", "1"]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert f"g{done + 1}" in result.stdout
+    found = json.loads((tmp_path / "run" / "ratings.json").read_text())
+    assert [rating["generation"] for rating in found["ratings"]] == [0, done + 1]
+    (tmp_path / "run" / "report.html").unlink()
+    result = runner.invoke(app, ["learn", "report", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+LINE: dict[str, Any] = {"step": 700, "iteration": 3, "generation": 3, "positions": 61_234, "games": 2345}
+LINE |= {"simulations": 10**6, "window": 60_000, "seconds": 3725.0, "rate": 0.05, "loss_policy": 1.25}
+LINE |= {"loss_value": 0.5, "loss_ownership": 0.0, "loss_score": 0.0, "play_positions_per_second": 2345.6}
+LINE |= {"play_simulations_per_second": 75_000.0, "play_length": 24.5, "play_first": 0.75, "elo": 812.4, "champion": 3}
+LINE |= {"duels": [[2, 25, 2, 13], [0, 40, 0, 0]], "gate_score": 0.65, "gate_promoted": True}
+
+
+def test_a_round_in_words() -> None:
+    line = round_line(LINE, 700.0)
+    for words in (
+        *("1:02:05", "round 3", "61,234 positions", "2,345 games", "2,346 positions/s", "75,000 simulations/s"),
+        *("loss policy 1.250, value 0.500", "rate 0.05", "g2 26-14", "g0 40-0", "gate 65% promoted", "Elo 812 (+112)"),
+    ):
+        assert words in line
+    assert "ownership" not in line
+
+
+def test_the_screen_shows_the_moment(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
+    config = preset_config("go5", {"hours": 2.0})
+    with ZeroScreen(console, tmp_path, config) as screen:
+        speeds = {"games_per_second": 31.4, "positions_per_second": 800.0, "simulations_per_second": 41_000.0}
+        screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, speeds))
+        screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
+        losses = {"policy": 1.2, "value": 0.4, "ownership": 0.3, "score": 0.1, "rate": 0.05}
+        screen.show(ZeroProgress("training", 4, 0.25, 0.55, 3800.0, losses))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue())
+    for words in ("round 4", "31.4", "41,000", "1.2000", "Elo", "812", "65%, promoted", "against g2", "26-14"):
+        assert words in shown
+    assert "1:03:20 of 2:00:00, 0:56:40 left" in shown
+
+
+def test_without_a_terminal_there_are_only_lines(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=80)
+    with ZeroScreen(console, tmp_path, preset_config("go5")) as screen:
+        screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, {"games_per_second": 31.4}))
+        screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    assert [line for line in file.getvalue().splitlines() if "Compiling" not in line] == [round_line(LINE, None)]
+
+
+def test_clock_and_sparkline() -> None:
+    assert clock(3725.9) == "1:02:05"
+    assert sparkline([0.0, 5.0, 10.0]) == "▁▅█"
+    assert sparkline([3.0]) == "▁"

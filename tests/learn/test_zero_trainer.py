@@ -1,0 +1,190 @@
+"""The loss is the formula's, the seed's coefficients mean what they say, and a trainer goes on exactly."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tengen.learn.checkpoint import CheckpointError
+from tengen.learn.replay import Batch, ReplayMemory, pack
+from tengen.learn.zero_trainer import DivergedError, ZeroTrainer, check_network
+from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model_file import read_card
+from tengen.search.lockstep import GameSpec, Lockstep, open_game
+
+from .zero_stand_ins import NETWORK, made_up_data, toy_config
+
+CHESS = {"game": "microchess", "size": 5, "rules": "standard", "encoder": "microchess"}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def game() -> Lockstep:
+    return open_game(GameSpec("go", size=3, komi=0.5))
+
+
+def batch_of(game: Lockstep, count: int = 48, seed: int = 1) -> Batch:
+    memory = ReplayMemory(game, count)
+    memory.add(pack(made_up_data(game, count, seed)), 0)
+    return memory.batch(np.arange(count))
+
+
+def test_the_losses_are_those_of_the_formula(game: Lockstep) -> None:
+    """A slow obvious version, position by position."""
+    trainer = ZeroTrainer(toy_config(blend=0.25), game)
+    batch = batch_of(game)
+    trainer.network.train()
+    with torch.no_grad():
+        output = trainer.network(torch.from_numpy(batch.planes))
+    logits, values = output.policy.double().numpy(), output.value.double().numpy()
+    policy, value, ownership, score = [], [], [], []
+    for i in range(len(values)):
+        legal = np.flatnonzero(batch.legal[i])
+        logs = logits[i, legal] - np.log(np.exp(logits[i, legal]).sum())
+        if batch.policy[i].sum() > 0:
+            policy.append(-(batch.policy[i, legal] * logs).sum())
+        target = 0.75 * batch.value[i] + 0.25 * batch.root_value[i]
+        value.append((target - values[i]) ** 2)
+        if batch.counted[i]:
+            ownership.append(((batch.ownership[i] - output.ownership[i].numpy()) ** 2).mean())
+            score.append((batch.score[i] / 9 - float(output.score[i])) ** 2)
+    found = trainer.learn(batch, 0.0)  # the losses before the step it takes
+    np.testing.assert_allclose(found, [np.mean(part) for part in (policy, value, ownership, score)], rtol=1e-4)
+    assert len(policy) < len(value)
+    assert 0 < len(ownership) < len(value)
+
+
+def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: Lockstep) -> None:
+    """Its policy loss is a mean over the outputs; times their number, it goes with a rate as many times smaller."""
+    outputs = game.actions
+    seeds = {"policy_weight": 1 / outputs, "value_weight": 0.02, "decay": 1e-4, "rate": 0.01}
+    ours = {"policy_weight": 1.0, "value_weight": 0.02 * outputs, "decay": 1e-4 * outputs, "rate": 0.01 / outputs}
+    none = {"ownership_weight": 0.0, "score_weight": 0.0, "warm_up": 0}
+    one, other = (ZeroTrainer(toy_config(**weights, **none), game) for weights in (seeds, ours))
+    batches = [batch_of(game, seed=seed) for seed in range(5)]
+    for batch in batches:
+        one.learn(batch, 0.0)
+        other.learn(batch, 0.0)
+    for mine, its in zip(one.network.parameters(), other.network.parameters()):
+        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-6)
+    start = ZeroTrainer(toy_config(), game)
+    pairs = list(zip(start.network.state_dict().values(), one.network.state_dict().values()))
+    assert max(float((a - b).abs().max()) for a, b in pairs) > 1e-5
+
+    # The seed's own lines, on one batch.
+    batch = batches[0]
+    logits = torch.randn(len(batch.value), outputs)
+    legal, pi = torch.from_numpy(batch.legal).float(), torch.from_numpy(batch.policy)
+    masked = (1 - legal) * -100 + legal * logits
+    their_loss = -(pi * torch.log_softmax(masked, dim=1)).mean()
+    known = float(pi.sum()) / len(pi)  # ours is a mean over the positions that have a policy
+    value = torch.zeros(len(batch.value))
+    our_loss = one._losses(type(one.network(torch.from_numpy(batch.planes)))(logits, value), batch).policy
+    assert float(our_loss) * known / outputs == pytest.approx(float(their_loss), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"optimizer": "adamw", "rate": 0.01, "bf16": True},
+        {**CHESS, "network": "residual:blocks=1,filters=8,value=yes"},
+    ],
+    ids=["sgd", "adamw", "chess"],
+)
+def test_it_learns_by_heart(given: dict[str, object]) -> None:
+    config = toy_config(**given)
+    spec = GameSpec(config.game, config.size, config.rules, config.komi, encoder=config.encoder)
+    game = open_game(spec)
+    trainer, batch = ZeroTrainer(config, game), batch_of(game, 32)
+    first = trainer.learn(batch, 0.0)
+    for _ in range(150):
+        last = trainer.learn(batch, 0.0)
+    entropy = trainer.measure(batch)["entropy"]
+    assert last[0] - entropy < 0.3 * (first[0] - entropy)
+    assert last[1] < 0.3 * first[1]
+    assert (last[2] > 0) == (config.game == "go")
+
+
+def test_the_average_follows_the_weights(game: Lockstep) -> None:
+    trainer = ZeroTrainer(toy_config(average=0.5), game)
+    means = {name: value.clone() for name, value in trainer.network.state_dict().items()}
+    for step in range(1, 6):
+        trainer.learn(batch_of(game, seed=step), 0.0)
+        weight = 1 - min(0.5, step / (step + 9))
+        for name, value in trainer.network.state_dict().items():
+            if value.is_floating_point():
+                means[name] += weight * (value - means[name])
+    for name, value in trainer.averaged.state_dict().items():
+        if value.is_floating_point():
+            torch.testing.assert_close(value, means[name])
+
+
+def test_the_rate_rises_then_follows_the_schedule(game: Lockstep) -> None:
+    trainer = ZeroTrainer(toy_config(rate=0.1, warm_up=4, schedule="linear", rate_floor=0.2), game)
+    rates = []
+    for done in (0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.5):
+        trainer.learn(batch_of(game), done)
+        rates.append(trainer.rate)
+    assert rates == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.06, 0.02, 0.02])
+
+
+def test_it_goes_on_exactly_from_a_checkpoint(game: Lockstep, tmp_path: Path) -> None:
+    config = toy_config(optimizer="adamw")
+    straight = ZeroTrainer(config, game)
+    for seed in range(6):
+        if seed == 3:
+            straight.save(tmp_path / "trainer.safetensors", {"iteration": 7})
+        straight.learn(batch_of(game, seed=seed), 0.0)
+    resumed = ZeroTrainer(config, game)
+    assert resumed.load(tmp_path / "trainer.safetensors")["iteration"] == 7
+    for seed in range(3, 6):
+        resumed.learn(batch_of(game, seed=seed), 0.0)
+    assert resumed.step == straight.step == 6
+    for mine, its in ((straight.network, resumed.network), (straight.averaged, resumed.averaged)):
+        for one, other in zip(mine.state_dict().values(), its.state_dict().values()):
+            torch.testing.assert_close(one, other, rtol=0, atol=0)
+    (tmp_path / "trainer.safetensors").write_bytes(b"broken")
+    with pytest.raises(CheckpointError, match="delete it"):
+        resumed.load(tmp_path / "trainer.safetensors")
+
+
+def test_a_loss_that_is_no_number_is_told(game: Lockstep) -> None:
+    trainer = ZeroTrainer(toy_config(rate=1e6), game)
+    with pytest.raises(DivergedError, match="lower --rate"):
+        for seed in range(50):
+            trainer.learn(batch_of(game, seed=seed), 0.0)
+
+
+def test_the_export_is_the_averaged_network_in_eight_bits_too(game: Lockstep, tmp_path: Path) -> None:
+    trainer = ZeroTrainer(toy_config(backend="int8"), game)
+    batch = batch_of(game, 64)
+    for _ in range(20):
+        trainer.learn(batch, 0.0)
+    path = tmp_path / "g0001.safetensors"
+    agreement = trainer.export(path, batch.planes, generation=1)
+    assert agreement["top1"] > 0.9
+    assert agreement["value"] < 0.05
+    card = read_card(path)
+    assert (card.game, card.size, card.encoder, card.training["generation"]) == ("go", 3, "compact", 1)
+    with torch.inference_mode():
+        expected = trainer.averaged(torch.from_numpy(batch.planes)).policy.numpy()
+    found = load_evaluator(path, "openvino")[0].evaluate(batch.planes)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert load_evaluator(path, "int8")[0].evaluate(batch.planes)[0].shape == expected.shape
+    assert trainer.export(tmp_path / "g0000.safetensors", None) == {}
+
+
+def test_a_network_without_a_value_is_refused(game: Lockstep) -> None:
+    check_network(toy_config(), game)
+    with pytest.raises(ValueError, match="no value head"):
+        check_network(toy_config(network=NETWORK.replace("value=yes,", "")), game)
