@@ -324,6 +324,21 @@ def test_a_move_that_wins_for_certain_is_played_though_others_have_more_visits()
     assert result.chosen[0] == D
 
 
+def test_a_move_found_lost_by_its_last_visit_is_not_played() -> None:
+    """Stopped right there, it has one visit more than the others."""
+    searcher, _ = searcher_for(flat([0.5, 0.4, 0.3, 0.2]), GumbelParameters(4))
+    roots = searcher.game.allocate(1)
+    searcher.begin(roots, ONLY, 16)
+    for _ in range(5):
+        searcher.step(roots, ONLY)
+    assert searcher.conclude(ONLY).visits[0].tolist() == [2, 1, 1, 1]
+    assert searcher.conclude(ONLY).chosen[0] == A
+    searcher.trees.stage[0, 1], searcher.trees.value[0, 1] = TERMINAL, 1.0
+    assert searcher.conclude(ONLY).chosen[0] == B
+    searcher.trees.stage[0, 1:5], searcher.trees.value[0, 1:5] = TERMINAL, [1.0, 1.0, 0.0, 1.0]
+    assert searcher.conclude(ONLY).chosen[0] == C
+
+
 def test_pruning_is_refused() -> None:
     searcher, _ = searcher_for(formula, GumbelParameters())
     with pytest.raises(ValueError, match="belongs to PUCT"):

@@ -201,22 +201,23 @@ def conclude_gumbel(trees, index, parameters, before, noise, policies, values, c
     """What the search has found at the roots: improved policies, float32[n, A], values, float32[n], winners, int64[n].
 
     The winner is an action solved as won, or else the best by noise + logit + sigma(Q) of those with the most visits in
-    this search. The value is what the improved policy expects: the mean of all simulations would be that of moves which
-    nobody wants to play, for sequential halving gives the bad ones as many visits as the good ones for a while.
+    this search; what is solved as lost comes last. The value is what the improved policy expects: the mean of all
+    simulations would be that of moves which nobody wants to play, for sequential halving gives the bad ones as many
+    visits as the good ones for a while.
     """
     scores = np.empty(policies.shape[1], np.float32)
     for i in range(index.shape[0]):
         b = index[i]
         first, count = trees.first_child[b, 0], np.int64(trees.child_count[b, 0])
-        most = 0
-        for child in range(first, first + count):
-            most = max(most, trees.visits[b, child] - before[b, trees.action[b, child]])
-        winner = best_at_root(trees, b, before[b], noise[b], most, parameters, scores)
-        for child in range(first, first + count):
-            if trees.stage[b, child] == TERMINAL and trees.value[b, child] < 0:
-                winner = np.int64(child)
-        chosen[i] = trees.action[b, winner]
         improve(trees, b, 0, parameters, scores)
+        best_rank, best_score = np.int64(-2), np.float32(-np.inf)
+        for k in range(count):
+            action = trees.action[b, first + k]
+            rank, score = np.int64(trees.visits[b, first + k] - before[b, action]), noise[b, action] + scores[k]
+            if trees.stage[b, first + k] == TERMINAL and trees.value[b, first + k] != 0.0:
+                rank = np.int64(1 << 40) if trees.value[b, first + k] < 0 else np.int64(-1)
+            if rank > best_rank or (rank == best_rank and score > best_score):
+                chosen[i], best_rank, best_score = action, rank, score
         softmax(scores, count)
         policies[i] = 0.0
         expected, weight = np.float32(0.0), np.float32(0.0)
