@@ -65,7 +65,7 @@ def test_a_limit_is_added_where_a_spec_has_none(spec: str, limits: dict[str, int
     assert with_limit(spec, **limits) == limited
 
 
-@pytest.mark.parametrize("spec", ["minimax", "uct", "policy", "fast-policy"])
+@pytest.mark.parametrize("spec", ["minimax", "policy", "fast-policy"])
 def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
     agent, state = load_agent(spec), microchess.GameState.new()
     assert isinstance(agent, Particular)
@@ -75,7 +75,7 @@ def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
     agent.close()
 
 
-@pytest.mark.parametrize("spec", ["random", "alphabeta:depth=3"])
+@pytest.mark.parametrize("spec", ["random", "alphabeta:depth=3", "uct:playouts=100"])
 def test_players_of_every_game_finish_a_game_of_microchess(spec: str) -> None:
     def play(seed: int) -> microchess.GameState:
         agent, state = load_agent(spec, seed), microchess.GameState.new(rules="ncsoft")

@@ -1,10 +1,15 @@
-"""The Monte-Carlo player: limits, tree reuse, passing and resigning."""
+"""The Monte-Carlo player: limits, tree reuse, passing and resigning; and the same player in Microchess."""
+
+import threading
+import time
 
 import numpy as np
 import pytest
 
+from tengen.agents.agent import Stoppable
 from tengen.agents.registry import load_agent
 from tengen.agents.uct import Uct, UctAgent
+from tengen.games import microchess
 from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState
 
 # Black owns the left, White the right, nothing is open; one white stone is dead in Black's corner.
@@ -143,8 +148,109 @@ def test_opens_on_a_sensible_point_of_9x9() -> None:
         "uct:seconds=nan",
         "uct:prior=-1",
         "uct:rave=nan",
+        "uct:exploration=-1",
     ],
 )
 def test_settings_that_cannot_be_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match=spec.split(":")[1].split("=")[0]):
         load_agent(spec)
+
+
+# ------------------------------------------------------------------------------------------- Microchess
+
+
+@pytest.mark.parametrize("double_step", [True, False])
+@pytest.mark.parametrize("rules", microchess.RULE_SETS)
+def test_plays_whole_legal_games_of_microchess_and_beats_the_random_player(rules: str, double_step: bool) -> None:
+    uct, random = load_agent("uct:playouts=400,seed=1"), load_agent("random:seed=1")
+    for color in (microchess.WHITE, microchess.BLACK):
+        state = microchess.GameState.new(rules, double_step)
+        while not state.is_over:
+            player = uct if state.to_play == color else random
+            state = state.play(player.choose(state).move)
+        assert state.winner() == color
+
+
+def test_playouts_limit_the_search_in_microchess_and_a_seed_repeats_it() -> None:
+    state = microchess.GameState.new()
+    one, two, other = (UctAgent(Uct(playouts=700, seed=seed)).choose(state) for seed in (3, 3, 4))
+    assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
+    assert one.visits != other.visits
+    assert sum(one.visits.values()) == one.nodes and one.nodes <= 700
+    assert set(one.visits) == set(state.legal_moves())
+    assert one.pv[0] == one.move
+    assert one.value == one.values[one.move]
+
+
+def test_exploration_spreads_the_visits_in_microchess() -> None:
+    state = microchess.GameState.new("ncsoft")
+    narrow, wide = (UctAgent(Uct(playouts=2000, seed=3, exploration=c)).choose(state).visits for c in (0.1, 5.0))
+    assert max(narrow.values()) > 2 * max(wide.values())
+
+
+def test_time_limits_the_search_in_microchess() -> None:
+    agent, state = UctAgent(Uct(seconds=0.2, seed=1)), microchess.GameState.new()
+    agent.choose(state, seconds=0.01)  # the kernels are there after that
+    for limit, most in ((None, 0.2), (0.1, 0.1)):
+        start = time.thread_time()
+        decision = agent.choose(microchess.GameState.new("ncsoft"), seconds=limit)
+        assert time.thread_time() - start < most + 0.02
+        assert decision.nodes is not None and decision.nodes > 100
+
+    now = iter(np.arange(0, 1000, 0.5))  # a clock that jumps half a second at each look
+    agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
+    agent.choose(state)
+    assert 2.0 <= next(now) <= 4.0
+
+
+def test_a_search_can_be_stopped() -> None:
+    for state in (microchess.GameState.new(), GameState.new(5)):
+        agent = UctAgent(Uct(seconds=600, seed=1))
+        assert isinstance(agent, Stoppable)
+        timer = threading.Timer(0.3, agent.stop)
+        timer.start()
+        start = time.monotonic()
+        assert agent.choose(state).move in state.legal_moves()
+        assert time.monotonic() - start < 60
+
+
+def test_the_tree_is_kept_in_microchess_and_dropped_for_another_game() -> None:
+    agent = UctAgent(Uct(playouts=2000, seed=1))
+    state = microchess.GameState.new()
+    first = agent.choose(state)
+    after = state.play(first.pv[0]).play(first.pv[1])
+    assert sum(agent.choose(after).visits.values()) > 2000, "the subtree's visits were not reused"
+    same = microchess.GameState.new().play(first.pv[0]).play(first.pv[1])
+    assert sum(agent.choose(same).visits.values()) > 2000, "it is the same game, however the states were made"
+    for other in (microchess.GameState.from_fen(after.fen()), state, microchess.GameState.new("ncsoft")):
+        assert sum(agent.choose(other).visits.values()) <= 2000
+    assert agent.choose(GameState.new(5)).move in GameState.new(5).legal_moves()
+    assert sum(agent.choose(state).visits.values()) <= 2000
+
+
+@pytest.mark.parametrize("rules", microchess.RULE_SETS)
+def test_a_sure_win_is_taken_at_once(rules: str) -> None:
+    """White wins at once, by mate or, under ncsoft rules, by stalemate; then in a few moves, whatever Black does."""
+    state = microchess.GameState.from_fen("k3/2Q1/1K2/4/4 w - - 0 1", rules)
+    decision = UctAgent(Uct(playouts=100_000, seed=1)).choose(state)
+    assert decision.value == 1.0 and decision.nodes is not None and decision.nodes < 500
+    assert "won for certain" in decision.note
+    assert state.play(decision.move).winner() == microchess.WHITE
+
+    agent, state = (
+        UctAgent(Uct(playouts=100_000, seed=1)),
+        microchess.GameState.from_fen("k3/4/1K2/4/3Q b - - 0 1", rules),
+    )
+    state = state.play(state.legal_moves()[0])
+    decision = agent.choose(state)
+    assert decision.value == 1.0
+    state = state.play(decision.move)
+    while not state.is_over:
+        state = state.play(state.legal_moves()[0])
+        state = state.play(agent.choose(state).move)
+    assert state.winner() == microchess.WHITE
+
+
+def test_a_game_of_microchess_that_is_over_is_resigned() -> None:
+    state = microchess.GameState.new().play(microchess.RESIGN)
+    assert UctAgent(Uct(playouts=10)).choose(state).move == microchess.RESIGN

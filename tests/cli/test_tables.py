@@ -107,3 +107,23 @@ def test_a_build_that_was_interrupted_leaves_whole_tables(tmp_path: Path) -> Non
     result = runner.invoke(app, ["tables", "build", "--pieces", "3", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "7 of 7 tables were there already" in result.output
+
+
+def test_judge_counts_who_threw_away_what(folder: Path, tmp_path: Path) -> None:
+    game = '[White "rook"]\n[Black "king"]\n[FEN "4/1k2/4/2R1/K3 w - - 0 1"]\n\n1. Rc4+ Kxc4 1/2-1/2\n'
+    (tmp_path / "game.pgn").write_text(game)
+    (tmp_path / "other.pgn").write_text(game.replace("[FEN", '[Rules "ncsoft"]\n[FEN'))
+    result = runner.invoke(app, ["tables", "judge", str(tmp_path), "--folder", str(folder)])
+    assert result.exit_code == 0, result.output
+    rows = {row[1]: row[2:6] for row in (line.split("│") for line in result.output.splitlines()) if len(row) == 8}
+    cells = {name.strip(): [cell.strip() for cell in row] for name, row in rows.items()}
+    assert cells["rook"][:3] == ["1", "1", "0"]  # a won rook, given to the king
+    assert cells["king"][:3] == ["1", "0", "0"]
+    assert "rook: 4/1k2/4/2R1/K3 w - - 0 1  c2c4" in result.output
+    assert "Games  1" in result.output
+
+
+def test_judge_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
+    result = runner.invoke(app, ["tables", "judge", str(tmp_path), "--folder", str(folder)])
+    assert result.exit_code == 2
+    assert "no game under standard rules" in result.output

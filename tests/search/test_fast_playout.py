@@ -7,8 +7,9 @@ from tengen.games.go import BLACK, WHITE
 from tengen.games.go.board import BORDER, EMPTY, EMPTY_COUNT, NO_CELL, TO_PLAY, Board, allocate, cell_count, new_board
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import is_breathing, play_move
-from tengen.games.go.playout import is_eye, next_random
+from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
+from tengen.games.xorshift import next_random
 from tengen.search.fast_model import FastPolicy, last_cells
 from tengen.search.fast_playout import draw_move, fast_playouts, new_draw_room, run_fast_playout, weigh_moves
 from tengen.search.fast_policy import WEIGHTS

@@ -1,5 +1,6 @@
-"""The Monte-Carlo player: UCT with RAVE and guided playouts, limited by playouts or by time."""
+"""The Monte-Carlo player: UCT with RAVE and guided playouts in Go, plain UCT in Microchess."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,29 +12,43 @@ from tengen.agents.passing import wins_by_passing
 from tengen.games.go import PASS, RESIGN, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
+from tengen.games.microchess import GameState as ChessState
+from tengen.games.microchess.board import HALFMOVE
 from tengen.games.state import AnyState
+from tengen.search.microchess_uct import EXPLORATION, new_microchess_scratch, simulate_microchess
 from tengen.search.status import is_settled
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
-from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
+from tengen.search.uct_tree import LOSS, UNSOLVED, UctTree, best_child, clear_tree, copy_subtree, find_child, new_tree
 
 _CHUNK = 256  # simulations between two looks at the tree
+_FIRST_CHUNK = 32  # before the first look at the clock
 _CHUNK_SECONDS = 0.05  # how long a kernel may run before the clock is looked at (and Ctrl-C heard)
 _CLOCK_SHARE = 0.85  # of a time limit that is given to simulations; the rest is for the end of the game
+_MICROCHESS_CLOCK_SHARE = 0.95
+_MICROCHESS_CHILDREN = 40  # nodes that a playout may need, with all that is kept from moves before
 
 
 @dataclass(frozen=True)
 class Uct:
-    """Monte-Carlo tree search with RAVE and playouts guided by simple tactics."""
+    """Monte-Carlo tree search; in Go with RAVE and playouts guided by simple tactics, in Microchess plain."""
 
     playouts: int | None = None
+    """Playouts for a move at most; 10000 where no time is given either."""
     seconds: float | None = None
+    """Time to think about a move."""
     guided: bool = True
+    """Go: playouts see simple tactics."""
     resign: float = 0.05
+    """Go: resign below this chance to win; 0: never."""
     seed: int | None = None
     rave: float = UctParameters().rave_equivalence
-    exploration: float = UctParameters().exploration
+    """Go: the visits at which AMAF and real results weigh the same; 0: no RAVE."""
+    exploration: float | None = None
+    """c of UCB1; None: what suits the game, 0 in Go (RAVE and priors explore enough) and 0.3 in Microchess."""
     prior: float = UctParameters().prior_weight
+    """Go: the weight of what simple tactics say of a move before any playout."""
     nodes: int = 3_000_000
+    """Room for the tree."""
 
     def __post_init__(self) -> None:
         if self.playouts is not None and self.playouts < 1:
@@ -43,7 +58,7 @@ class Uct:
         if not 0 <= self.resign < 0.5:
             raise ValueError(f"uct:resign={self.resign} is not possible: give a chance from 0 (never) to 0.5")
         for name in ("rave", "exploration", "prior"):
-            if not 0 <= getattr(self, name) < 1e9:
+            if not 0 <= (getattr(self, name) or 0) < 1e9:
                 raise ValueError(f"uct:{name}={getattr(self, name)} is not possible: give 0 or more")
         if not 10_000 <= self.nodes <= 200_000_000:
             raise ValueError(f"uct:nodes={self.nodes} is not possible: give 10000 to 200000000")
@@ -59,10 +74,11 @@ class UctAgent:
         self._resign_below = settings.resign
         self._parameters = UctParameters(
             guided=settings.guided,
-            exploration=settings.exploration,
+            exploration=UctParameters().exploration if settings.exploration is None else settings.exploration,
             rave_equivalence=settings.rave,
             prior_weight=settings.prior,
         )
+        self._chess_exploration = EXPLORATION if settings.exploration is None else settings.exploration
         limit = f"playouts={self._playouts}" if self._playouts is not None else f"seconds={self._seconds:g}"
         self.name = f"uct:{limit}" + ("" if settings.guided else ",guided=no")
         self._clock = clock
@@ -71,84 +87,97 @@ class UctAgent:
         self._node_limit = settings.nodes
         self._tree: UctTree | None = None
         self._spare: UctTree | None = None
-        self._root: GameState | None = None
+        self._root: AnyState | None = None
+        self._stop = threading.Event()
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
-        state = of_game(state, GameState, self.name)
-        if state.is_over:
-            return Decision(PASS)
+        self._stop.clear()
         limits = [limit for limit in (self._seconds, seconds) if limit is not None]
         limit = min(limits) if limits else None
-        if state.last_move == PASS and wins_by_passing(state, limit):
-            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
-        tree = self._tree_for(state)
-        scratch = new_scratch(state.size, state.history)
-        done, elapsed = self._search(tree, state, scratch, limit)
-        decision = _best_move(tree, state, f"{done} playouts in {elapsed:.1f} s")
-        return self._refine(decision, state, scratch, done, limit)
+        if isinstance(state, ChessState):
+            return self._choose_in_microchess(state, limit)
+        return self._choose_in_go(of_game(state, GameState, self.name), limit)
+
+    def stop(self) -> None:
+        """Let a `choose` in another thread return soon with the best it knows."""
+        self._stop.set()
 
     def check(self, state: AnyState) -> None:
-        """AgentError if this is not a game of Go."""
-        of_game(state, GameState, self.name)
+        """AgentError if this is a game of neither Go nor Microchess."""
+        if not isinstance(state, ChessState):
+            of_game(state, GameState, self.name)
 
     def close(self) -> None:
         """Free the trees."""
         self._tree = self._spare = self._root = None
 
+    def _choose_in_go(self, state: GameState, limit: float | None) -> Decision:
+        if state.is_over:
+            return Decision(PASS)
+        if state.last_move == PASS and wins_by_passing(state, limit):
+            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
+        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
+        tree = self._tree_for(state, capacity, _cells_between(self._root, state))
+        root, scratch = _root_of(state), new_scratch(state.size, state.history)
+
+        def run(count: int) -> int:
+            simulate(tree, root, scratch, self._parameters, count, self._rng)
+            return count
+
+        done, elapsed = self._search(tree, run, limit and limit * _CLOCK_SHARE)
+        decision = _best_move(tree, lambda cell: _move(cell, state.size), done, elapsed)
+        return self._refine(decision, state, scratch, done, limit)
+
+    def _choose_in_microchess(self, state: ChessState, limit: float | None) -> Decision:
+        if state.is_over:
+            return Decision(RESIGN, note="the game is over")
+        capacity = min(self._node_limit, (self._playouts or self._node_limit) * _MICROCHESS_CHILDREN + 1000)
+        tree = self._tree_for(state, capacity, _moves_between(self._root, state))
+        scratch = new_microchess_scratch()
+
+        def run(count: int) -> int:
+            return int(simulate_microchess(tree, state.board, scratch, self._chess_exploration, count, self._rng))
+
+        done, elapsed = self._search(tree, run, limit and limit * _MICROCHESS_CLOCK_SHARE)
+        return _best_move(tree, int, done, elapsed)
+
     # --------------------------------------------------------------------------------------- searching
 
-    def _search(self, tree: UctTree, state: GameState, scratch: UctScratch, limit: float | None) -> tuple[int, float]:
-        """Simulate until the limit is reached or the choice cannot change; returns (simulations, seconds)."""
-        budget = limit * _CLOCK_SHARE if limit is not None else float("inf")
+    def _search(self, tree: UctTree, run: Callable[[int], int], budget: float | None) -> tuple[int, float]:
+        """Simulate until the budget of seconds is spent or the choice cannot change; `run` simulates a number of times
+        and says how many it were. Returns (simulations, seconds)."""
         most = self._playouts if self._playouts is not None else 2**62
-        root = _root_of(state)
-        start, elapsed, done, chunk = self._clock(), 0.0, 0, _CHUNK
-        while done < most and (elapsed < budget or done == 0):
-            count = min(chunk, most - done)
-            simulate(tree, root, scratch, self._parameters, count, self._rng)
-            done += count
+        chunk = _CHUNK if budget is None else _FIRST_CHUNK
+        start, elapsed, done = self._clock(), 0.0, 0
+        while done < most and (done == 0 or budget is None or elapsed < budget):
+            done += run(min(chunk, most - done))
             elapsed = self._clock() - start
-            rate = done / max(elapsed, 1e-6)
-            if limit is not None:  # without a clock chunks stay as they are: the same seed gives the same game
-                chunk = max(16, min(4 * chunk, int(rate * _CHUNK_SECONDS)))
-            left = min(most - done, rate * (budget - elapsed)) if limit is not None else most - done
-            if _is_decided(tree, left):
+            left: float = most - done
+            if budget is not None:  # without a clock chunks stay as they are: the same seed gives the same game
+                rate, time_left = done / max(elapsed, 1e-6), max(budget - elapsed, 0.0)
+                chunk = max(16, min(4 * chunk, int(rate * min(_CHUNK_SECONDS, time_left))))
+                left = min(left, rate * time_left)
+            if _is_decided(tree, left) or self._stop.is_set():
                 break
         return done, elapsed
 
-    def _tree_for(self, state: GameState) -> UctTree:
-        """The tree kept from the last search, cut down to `state` if that continues the same game."""
-        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
-        if self._tree is None or self._spare is None or len(self._tree.move) != capacity:
-            self._tree, self._spare = new_tree(capacity), new_tree(capacity)
-        elif not self._reuse(state, self._tree, self._spare):
-            clear_tree(self._tree)
-        self._root = state
-        return self._tree
-
-    def _reuse(self, state: GameState, tree: UctTree, spare: UctTree) -> bool:
-        """Move the root along the moves played since the last search; False if there is no such way."""
-        old = self._root
-        if old is None or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
-            return False
-        if old.handicap != state.handicap:
-            return False
-        known = len(old.history)
-        if len(state.history) < known or not np.array_equal(state.history[:known], old.history):
-            return False
-        node, color = 0, old.to_play
-        for moved_by, move in state.moves[old.move_number :]:
-            node = find_child(tree, node, _cell(move, state.size)) if moved_by == color else -1
+    def _tree_for(self, state: AnyState, capacity: int, way: list[int] | None) -> UctTree:
+        """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""
+        tree, spare = self._tree, self._spare
+        if tree is None or spare is None or len(tree.move) != capacity:
+            tree, spare = new_tree(capacity), new_tree(capacity)
+        else:
+            node = 0 if way is not None else -1
+            for move in way or ():
+                node = int(find_child(tree, node, move)) if node >= 0 else -1
             if node < 0:
-                return False
-            color = 3 - color
-        if color != state.to_play:
-            return False
-        if node:
-            copy_subtree(tree, node, spare)
-            self._tree, self._spare = spare, tree
-        return True
+                clear_tree(tree)
+            elif node > 0:
+                copy_subtree(tree, node, spare)
+                tree, spare = spare, tree
+        self._tree, self._spare, self._root = tree, spare, state
+        return tree
 
     # ---------------------------------------------------------------------------------------- deciding
 
@@ -165,21 +194,26 @@ class UctAgent:
         return decision
 
 
-def _best_move(tree: UctTree, state: GameState, note: str) -> Decision:
-    """The most visited move, with the statistics of all."""
-    size, first, count = state.size, int(tree.first_child[0]), int(tree.child_count[0])
+def _best_move(tree: UctTree, move_of: Callable[[int], int], done: int, elapsed: float) -> Decision:
+    """The best child's move, with the statistics of all; `move_of` makes moves of what the tree has."""
+    first, count = int(tree.first_child[0]), int(tree.child_count[0])
     children = slice(first, first + count)
-    moves = [_move(int(cell), size) for cell in tree.move[children]]
-    n, w = tree.visits[children], tree.wins[children]
-    best = int(np.argmax(n))
+    moves = [move_of(int(move)) for move in tree.move[children]]
+    n, solved = tree.visits[children], tree.solved[children]
+    values = np.where(solved == UNSOLVED, tree.wins[children] / np.maximum(n, 1.0), 0.5 * (solved - LOSS))
+    best = int(best_child(tree, 0)) - first
+    note = f"{done} playouts in {elapsed:.1f} s"
+    if solved[best] != UNSOLVED:
+        note += f", {('lost', 'drawn', 'won')[int(solved[best]) - LOSS]} for certain"
     return Decision(
         moves[best],
-        float(w[best] / max(n[best], 1.0)),
+        float(values[best]),
         {move: int(x) for move, x in zip(moves, n, strict=True) if x > 0},
-        {move: float(y / x) for move, x, y in zip(moves, n, w, strict=True) if x > 0},
+        {move: float(y) for move, x, y in zip(moves, n, values, strict=True) if x > 0},
         {},
-        _principal_variation(tree, size),
+        _principal_variation(tree, move_of),
         note,
+        done,
     )
 
 
@@ -192,6 +226,42 @@ def _root_of(state: GameState) -> UctRoot:
     return UctRoot(state.board, last_cell, before_cell, len(state.history), state.rules.flags, komi)
 
 
+def _cells_between(old: AnyState | None, state: GameState) -> list[int] | None:
+    """The cells played in turn from one position of a game of Go to another; None if they are of different games."""
+    if not isinstance(old, GameState) or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
+        return None
+    known = len(old.history)
+    if old.handicap != state.handicap or not np.array_equal(state.history[:known], old.history):
+        return None
+    cells, color = [], old.to_play
+    for moved_by, move in state.moves[old.move_number :]:
+        if moved_by != color:
+            return None
+        cells.append(_cell(move, state.size))
+        color = 3 - color
+    return cells if color == state.to_play else None
+
+
+def _moves_between(old: AnyState | None, state: ChessState) -> list[int] | None:
+    """The moves from one position of a game of Microchess to another; None if they are of different games."""
+    if not isinstance(old, ChessState):
+        return None
+    moves, here = [], state
+    while here.move_number > old.move_number and here.previous is not None and here.last_move is not None:
+        moves.append(here.last_move)
+        here = here.previous
+    return moves[::-1] if _is_same_position(old, here) else None
+
+
+def _is_same_position(one: ChessState, other: ChessState) -> bool:
+    """Whether two states are the same to the rules: the pieces, the counts and what may be repeated."""
+    a, b = one.board, other.board
+    if not np.array_equal(a.squares, b.squares) or not np.array_equal(a.info, b.info):
+        return False
+    known = int(a.info[HALFMOVE]) + 1
+    return np.array_equal(a.keys[:known], b.keys[:known])
+
+
 def _cell(move: int | None, size: int) -> int:
     return NO_CELL if move is None or move < 0 else to_cell(move, size)
 
@@ -201,18 +271,19 @@ def _move(cell: int, size: int) -> int:
 
 
 def _is_decided(tree: UctTree, simulations_left: float) -> bool:
-    """Whether no other move can overtake the most visited one in the simulations that are left."""
-    first, count = int(tree.first_child[0]), int(tree.child_count[0])
-    if count < 2:
+    """Whether no other move can overtake the most visited one in the simulations that are left, or all is proved."""
+    children = slice(int(tree.first_child[0]), int(tree.first_child[0] + tree.child_count[0]))
+    visits = tree.visits[children][tree.solved[children] != LOSS]
+    if tree.solved[0] != UNSOLVED or len(visits) < 2:
         return True
-    visits = np.partition(tree.visits[first : first + count], count - 2)
+    visits = np.partition(visits, len(visits) - 2)
     return bool(visits[-1] - visits[-2] > simulations_left)
 
 
-def _principal_variation(tree: UctTree, size: int, longest: int = 12) -> tuple[int, ...]:
+def _principal_variation(tree: UctTree, move_of: Callable[[int], int], longest: int = 12) -> tuple[int, ...]:
     line: list[int] = []
-    node = most_visited(tree, 0)
+    node = int(best_child(tree, 0))
     while node >= 0 and tree.visits[node] > 0 and len(line) < longest:
-        line.append(_move(int(tree.move[node]), size))
-        node = most_visited(tree, node)
+        line.append(move_of(int(tree.move[node])))
+        node = int(best_child(tree, node))
     return tuple(line)

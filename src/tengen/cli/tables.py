@@ -7,6 +7,7 @@ import typer
 
 from tengen.cli.tables_build import build
 from tengen.cli.tables_check import check
+from tengen.cli.tables_judge import judge
 from tengen.cli.tables_show import show
 
 tables = typer.Typer(no_args_is_help=True, help="Make and ask exact endgame tables of Microchess.")
@@ -21,3 +22,4 @@ def _group() -> None:
 tables.command()(build)
 tables.command()(check)
 tables.command()(show)
+tables.command()(judge)

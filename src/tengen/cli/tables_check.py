@@ -39,7 +39,7 @@ def check(
     from tengen.games.microchess.tables_material import all_materials
 
     tables = Tables.open(folder, double_step)
-    pieces = tables.pieces if pieces is None else pieces
+    pieces = max(3, tables.pieces) if pieces is None else pieces
     checked = []
     with progress_bar() as bar:
         task = bar.add_task("checking", total=len(all_materials(pieces)))

@@ -11,7 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.go.board import EMPTY, KO, NO_CELL, SIZE, TO_PLAY, cell_count, copy_board
-from tengen.games.go.playout import add_quick_owners, next_random
+from tengen.games.go.playout import add_quick_owners
+from tengen.games.xorshift import next_random
 from tengen.search.fast_policy import NEAR, RESCUE, RESCUES, find_rescues, response_feature, response_key
 from tengen.search.fast_shapes import REACH
 from tengen.search.fast_tracker import FAR, SPAN, play_tracked, track

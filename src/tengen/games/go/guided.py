@@ -24,7 +24,8 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.legality import is_breathing
 from tengen.games.go.patterns import fits_pattern
-from tengen.games.go.playout import is_eye, next_random, random_below
+from tengen.games.go.playout import is_eye
+from tengen.games.xorshift import next_random, random_below
 
 CANDIDATES = 64  # room for the moves that one tactic may propose
 

@@ -24,21 +24,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.legality import is_breathing, is_last_liberty_of_neighbour, is_surrounded
 from tengen.games.go.rules import TERRITORY_KEPT
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def next_random(state):  # type: ignore[no-untyped-def]
-    """The xorshift64 successor of a non-zero uint64."""
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
-    return state
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def random_below(state, n):  # type: ignore[no-untyped-def]
-    """An integer in [0, n) from the high bits of a random uint64 (multiply-shift, no division)."""
-    return np.int64(((state >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+from tengen.games.xorshift import next_random, random_below
 
 
 @njit(cache=True, nogil=True, forceinline=True)
