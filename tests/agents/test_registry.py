@@ -59,6 +59,9 @@ def test_numbers_may_be_grouped() -> None:
         ("alphabeta", {"depth": 10**9}, "alphabeta:depth=64"),
         ("random", {"nodes": 5, "depth": 5, "timed": True}, "random"),
         ("gtp:gnugo --mode gtp", {"nodes": 5}, "gtp:gnugo --mode gtp"),
+        ("zero:go5", {"timed": True}, "zero:go5,seconds=86400"),
+        ("gumbel:go5", {"timed": True}, "gumbel:go5"),
+        ("gumbel:go5", {"nodes": 10**9}, "gumbel:go5,sims=1000000"),
     ],
 )
 def test_a_limit_is_added_where_a_spec_has_none(spec: str, limits: dict[str, int], limited: str) -> None:

@@ -125,6 +125,14 @@ def test_the_variant_follows_the_double_step(fake: Fake) -> None:
     assert fake.heard()[:2] == ["setoption name UCI_Variant value microchessds", "ucinewgame"]
 
 
+def test_the_rules_are_told_to_an_engine_that_asks_for_them(fake: Fake) -> None:
+    engine = fake.engine(options="option name Rules type combo default standard var standard var ncsoft")
+    engine.choose(GameState.new("ncsoft"))
+    assert "setoption name Rules value ncsoft" in fake.heard()
+    engine.choose(GameState.new("standard"))
+    assert fake.heard()[:2] == ["setoption name Rules value standard", "ucinewgame"]
+
+
 def test_a_game_from_a_position_is_told_by_its_fen(fake: Fake) -> None:
     state = GameState.from_fen("1k2/4/4/4/R2K w - - 3 9")
     fake.engine().choose(played(state, "d1c1", "b5c5"))

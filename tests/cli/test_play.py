@@ -151,6 +151,15 @@ def test_microchess_against_a_bot_and_on_with_the_same_game(tmp_path: Path) -> N
     assert "Legal moves: " in output
 
 
+def test_a_game_that_is_over_can_be_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "lost.pgn"
+    code, _ = play("--game microchess --opponent random --seed 1", f"resign\nsave {file}\nquit\n")
+    assert code == 0
+    code, output = play(f"--load {file} --opponent random", "quit\n")
+    assert code == 0
+    assert "Black wins (0-1): resignation." in output
+
+
 def test_microchess_as_black_and_by_other_rules() -> None:
     code, output = play(
         "--game microchess --color black --opponent random --seed 3 --rules ncsoft --no-double-step", "moves\nquit\n"
@@ -177,6 +186,7 @@ def test_watching_two_bots_play_microchess() -> None:
         ("--game microchess --rules chinese", "'chinese'"),
         ("--game microchess --opponent minimax", "plays Go, and this is a game of Microchess"),
         ("--load nowhere.pgn", "nowhere.pgn: No such file or directory"),
+        ("--game microchess --load game.sgf", "game.sgf is a game of Go"),
     ],
 )
 def test_mistakes_with_microchess_are_one_line(options: str, told: str) -> None:

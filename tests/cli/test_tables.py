@@ -47,6 +47,13 @@ def test_check_of_more_than_is_there_tells_what_to_do(folder: Path) -> None:
     assert "tengen tables build microchess" in result.output + (result.stderr or "")
 
 
+def test_check_of_a_build_that_hardly_began_tells_what_to_do(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "KQK.mct").write_bytes((folder / "KQK.mct").read_bytes())
+    result = runner.invoke(app, ["tables", "check", "--folder", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "KK.mct is missing" in result.output + (result.stderr or "")
+
+
 def test_show_values_a_position_and_its_moves(folder: Path) -> None:
     result = runner.invoke(app, ["tables", "show", "k3/4/1K2/4/3R w", "--folder", str(folder)])
     assert result.exit_code == 0, result.output
@@ -67,7 +74,8 @@ def test_show_sums_up_materials_and_folders(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["show", "knbr/p3/4/3P/RBNK w"], "no table"),
+        (["show", "knbr/p3/4/3P/RBNK w"], "it has 10 pieces"),
+        (["show", "k3/4/1K2/1N2/3R w"], "build microchess --pieces 4"),
         (["show", "KXK"], "no material"),
         (["show", "k3/4/x w"], "ranks"),
         (["show", "KRKR"], "no table of KRKR"),

@@ -185,6 +185,20 @@ def test_models_are_loaded_from_files(tmp_path: Path) -> None:
     assert duel(SPEC, *paths, games=4, simulations=4, backend="openvino").games == 4
 
 
+def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch, recorder: list[Recorder]) -> None:
+    game = open_game(SPEC)
+    monkeypatch.setattr(duels, "_NODES", 4 * (1 + 3 * 2 * 26))  # room for two pairs
+    sizes: list[int] = []
+    usual = duels._play_pairs
+    monkeypatch.setattr(
+        duels,
+        "_play_pairs",
+        lambda game, searchers, pairs, *rest: sizes.append(pairs) or usual(game, searchers, pairs, *rest),
+    )
+    assert duel(SPEC, Opinionated(game), Opinionated(game), games=10, simulations=2).score == 0.5
+    assert sizes == [2, 2, 1]
+
+
 def test_results_add_up() -> None:
     total = DuelResult(3, 1, 0) + DuelResult(0, 1, 3)
     assert (total.games, total.score) == (8, 0.5)

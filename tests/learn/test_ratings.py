@@ -81,7 +81,9 @@ def test_a_sample_of_generations_is_rated_once(run: Path, monkeypatch: pytest.Mo
         round_robin(run, generations=3, games=10).play()  # another contest
 
 
-def test_a_round_robin_needs_generations(tmp_path: Path, run: Path) -> None:
+def test_a_round_robin_needs_generations(run: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="two generations at least, and not 1"):
+        round_robin(run, generations=1)
     for path in (run / "models").iterdir():
         path.unlink()
     with pytest.raises(RunDirectoryError, match="two generations at least"):

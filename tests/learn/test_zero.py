@@ -18,7 +18,15 @@ from tengen.learn import zero, zero_play
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero import learn_zero
-from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, PRESETS, ZeroConfig, preset_config, run_name
+from tengen.learn.zero_config import (
+    FIXED_SETTINGS,
+    MACHINE_SETTINGS,
+    PRESETS,
+    ZeroConfig,
+    preset_config,
+    read_config,
+    run_name,
+)
 from tengen.learn.zero_generations import model_path
 from tengen.learn.zero_progress import ZeroProgress
 from tengen.learn.zero_report import write_zero_report
@@ -197,6 +205,13 @@ def test_the_gate_decides_who_plays_on(gate: float, champions: list[int], tmp_pa
     assert list(played.values()) == [0, *champions[:2]]
 
 
+@pytest.mark.parametrize(("workers", "asked", "played"), [(16, 40, 40), (3, 100, 100), (8, 5, 6), (1, 2, 2)])
+def test_duels_have_the_games_that_were_asked_for(workers: int, asked: int, played: int, tmp_path: Path) -> None:
+    run_stand_ins(toy_config(workers=workers, iterations=1, positions=40, duel_games=asked), tmp_path)
+    (line,) = rounds(tmp_path)
+    assert sum(line["duels"][0][1:]) == played
+
+
 def test_with_overlap_a_round_is_played_by_the_best_of_before(tmp_path: Path) -> None:
     run_stand_ins(toy_config(overlap=True, iterations=4), tmp_path)
     played = {facts.iteration: facts.generation for facts in ChunkFolder(tmp_path / "chunks").facts}
@@ -291,7 +306,7 @@ def test_presets_are_whole(name: str) -> None:
     from tengen.search.lockstep import open_game
 
     config = preset_config(name)
-    check_network(config, open_game(zero.game_spec(config)))
+    check_network(config, open_game(config.game_spec()))
     assert run_name(config) == name
     assert run_name(replace(config, hours=99.0, rate=0.5)) == name
     assert run_name(replace(config, seed=2)).startswith(f"{name}-")
@@ -302,6 +317,8 @@ def test_mistakes_in_settings_are_told() -> None:
     for given, message in (
         ({"optimizer": "best"}, "no optimizer is called 'best'"),
         ({"positions": 0}, "positions is 0: give 1 or more"),
+        ({"calibration": 0}, "calibration is 0: give 1 or more"),
+        ({"first_simulations": 5, "simulations": 4}, "first_simulations 5 is more than simulations 4"),
         ({"gate": 1.0}, "gate is 1.0"),
         ({"window_first": 10, "window_most": 5}, "window_first 10 is more"),
         ({"search": "best"}, "no search is called 'best'"),
@@ -311,6 +328,24 @@ def test_mistakes_in_settings_are_told() -> None:
             toy_config(**given)
     with pytest.raises(ValueError, match="no preset is called 'go99': choose from go5"):
         preset_config("go99")
+
+
+def test_settings_edited_to_nonsense_are_told(tmp_path: Path) -> None:
+    run_stand_ins(toy_config(iterations=1), tmp_path)
+    assert read_config(tmp_path, {"iterations": 3}) == toy_config(iterations=3)
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text().replace("hours = 0.0", 'hours = "long"'))
+    with pytest.raises(RunDirectoryError, match=r"config\.toml: hours is 'long', and should be of type float"):
+        read_config(tmp_path)
+
+
+def test_a_deleted_first_generation_is_not_made_up_again(tmp_path: Path) -> None:
+    run_stand_ins(toy_config(iterations=2), tmp_path)
+    model_path(tmp_path, 0).unlink()
+    run_stand_ins(toy_config(iterations=3, duel_every=0), tmp_path)
+    assert not model_path(tmp_path, 0).exists()
+    assert [line["champion"] for line in rounds(tmp_path)] == [1, 2, 3]
+    assert [facts.generation for facts in ChunkFolder(tmp_path / "chunks").facts][-1] == 2
 
 
 def test_every_setting_is_of_the_run_or_of_the_machine() -> None:

@@ -76,7 +76,6 @@ def test_calls_that_were_cancelled_are_not_begun() -> None:
 
 
 def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
-    from tengen.learn.zero import game_spec
     from tengen.learn.zero_generations import Generations
     from tengen.learn.zero_trainer import ZeroTrainer
     from tengen.search.lockstep import open_game
@@ -84,9 +83,9 @@ def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
     config = toy_config()
     generations = Generations(tmp_path, "openvino")
     for number in (0, 1):
-        trainer = ZeroTrainer(toy_config(seed=number), open_game(game_spec(config)))
+        trainer = ZeroTrainer(toy_config(seed=number), open_game(config.game_spec()))
         trainer.export(generations.path(number), None)
-    worker = ZeroWorker(game_spec(config), config.self_play(), seed=1)
+    worker = ZeroWorker(config.game_spec(), config.self_play(), seed=1)
     played = worker.play(str(generations.path(0)), 0, "openvino", 50, 2)
     assert played.generation == 0
     assert played.work.positions == len(played.data.value) >= 50

@@ -484,6 +484,12 @@ def test_the_real_process_plays_stops_and_leaves() -> None:
     assert "Traceback" not in err
 
 
+def test_quit_right_behind_go_still_gets_its_move() -> None:
+    program = Program("--agent", "alphabeta")
+    out, _ = program.process.communicate("position startpos\ngo depth 3\nquit\n", timeout=120)
+    assert "bestmove" in out
+
+
 def test_quit_while_thinking_leaves_at_once() -> None:
     program = Program("--agent", "alphabeta")
     program.ask("go infinite", "isready", last="readyok")

@@ -83,7 +83,7 @@ class AlphaBetaAgent:
         self._rng.shuffle(moves)
         began = self._clock()
         self._work.stop[0] = 0
-        timer = threading.Timer(seconds, self.stop) if seconds is not None else None
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self.stop) if seconds is not None else None
         if timer is not None:
             timer.daemon = True
             timer.start()

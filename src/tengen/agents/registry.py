@@ -38,6 +38,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "uci": (Uci, UciEngine),
 }
 _ALL_DAY = 86_400
+_PLANNED = frozenset({"gumbel"})  # who plans all simulations in advance, and so cannot simply think until time is up
 _NAMED_FIRST = ("model", "program")
 """Settings whose value may be given first and without their name."""
 
@@ -71,10 +72,11 @@ def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None,
     added: dict[str, float] = {}
     if not limits & given.keys():
         if nodes is not None:
-            added |= {name: min(max(1, nodes), 10_000_000) for name in ("sims", "playouts") if name in known}
+            most = 1_000_000 if kind in _PLANNED else 10_000_000
+            added |= {name: min(max(1, nodes), most) for name in ("sims", "playouts") if name in known}
         if depth is not None and "depth" in known:
             added["depth"] = min(max(1, depth), 64)
-        if timed and not added and "seconds" in known:
+        if timed and not added and "seconds" in known and kind not in _PLANNED:
             added["seconds"] = _ALL_DAY
     if known.get("resign") and "resign" not in given:
         added["resign"] = 0

@@ -69,6 +69,7 @@ class UciEngine:
         self._connection: UciConnection | None = None
         self._options: dict[str, UciOption] = {}
         self._variant: str | None = None
+        self._rules: str | None = None
         self._known: list[str] | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -113,7 +114,7 @@ class UciEngine:
             if self._connection is not None:
                 return self._connection
             connection = self._connection = UciConnection(self._argv, self.name)
-        self._variant = self._known = None
+        self._variant = self._rules = self._known = None
         self._options = connection.options(self.timeout)
         self._set(connection, "Threads", self._settings.threads, needed=self._settings.threads != 1)
         if self._settings.hash is not None:
@@ -162,9 +163,17 @@ class UciEngine:
         connection.tell(f"setoption name UCI_Variant value {wanted}")
         self._variant, self._known = wanted, None
 
+    def _choose_rules(self, wanted: str) -> None:
+        """Tell an engine that asks, as another Tengen does, how games end; others play by the standard rules."""
+        option = self._options.get("rules")
+        if option is not None and wanted in option.choices and wanted != self._rules:
+            self._connected().tell(f"setoption name {option.name} value {wanted}")
+            self._rules, self._known = wanted, None
+
     def _tell_position(self, state: GameState) -> None:
         moves = [state.move_name(move) for _, move in state.moves]
         self._choose_variant(self._settings.variant or variant_name(state.double_step))
+        self._choose_rules(state.rules)
         words = ["position", "fen", *state.setup.fen().split(), *(["moves"] if moves else []), *moves]
         if self._known is None or self._known != words[: len(self._known)]:
             self._connected().tell("ucinewgame")

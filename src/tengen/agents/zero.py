@@ -28,6 +28,7 @@ from tengen.search.tree import TERMINAL, action_value, find_child
 
 _CLOCK_SHARE = 0.9  # of a time limit that goes to simulations
 _ENDLESS = 1 << 30
+_PLANNED = 20_000_000  # simulations times actions compared that a schedule of Gumbel search may have
 _TOLD = 10  # how many moves a decision tells about
 _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
 
@@ -82,6 +83,13 @@ class Gumbel:
             raise ValueError("gumbel plans its simulations in advance: give sims beside seconds, or take zero")
         if not 1 <= self.considered <= 1024:
             raise ValueError(f"gumbel:considered={self.considered} is not possible: give 1 to 1024")
+        if not 0 <= self.value_scale < 1e6:
+            raise ValueError(f"gumbel:value_scale={self.value_scale} is not possible: give 0 or more")
+        if (self.sims or 0) * self.considered > _PLANNED:
+            most = _PLANNED // self.considered
+            raise ValueError(
+                f"gumbel:sims={self.sims} is too much to plan: give up to {most} simulations, or take zero"
+            )
 
 
 def _check_settings(kind: str, settings: Zero | Gumbel) -> None:

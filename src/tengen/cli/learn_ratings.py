@@ -10,10 +10,12 @@ def ratings(
     run: Annotated[
         Path, typer.Argument(help="Directory of a run of `tengen learn zero`, finished or not.", show_default=False)
     ],
-    generations: Annotated[int, typer.Option(help="How many generations meet, the first and the last included.")] = 8,
-    games: Annotated[int, typer.Option(help="Games of every two of them.")] = 40,
-    simulations: Annotated[int, typer.Option(help="Simulations for a move; 0: as in the run.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that play; 0: one a core.")] = 0,
+    generations: Annotated[
+        int, typer.Option(min=2, help="How many generations meet, the first and the last included.")
+    ] = 8,
+    games: Annotated[int, typer.Option(min=1, help="Games of every two of them.")] = 40,
+    simulations: Annotated[int, typer.Option(min=0, help="Simulations for a move; 0: as in the run.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that play; 0: one a core.")] = 0,
 ) -> None:
     """Rate a sample of a run's generations by a round robin.
 

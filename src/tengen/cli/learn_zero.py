@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tengen.cli.config_options import command_line, takes_settings
-from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config, run_name
+from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config, read_config, run_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,8 +82,9 @@ def zero(
         try:
             last = learn_zero(config, folder, screen.show)
         except KeyboardInterrupt:
-            base = preset_config(config.preset) if config.preset else ZeroConfig()
-            command = command_line(f"tengen learn zero --preset {config.preset}", config, base, out=folder)
+            base = preset_config(config.preset) if config.preset else config  # which is in the folder
+            words = f"tengen learn zero --preset {config.preset}" if config.preset else "tengen learn zero"
+            command = command_line(words, config, base, out=folder)
             screen.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
             raise typer.Exit(130) from None
     _tell_end(Console(highlight=False), folder, config, dict(last))
@@ -95,10 +96,7 @@ def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) 
         return preset_config(preset, given)
     if out is None or not (out / "config.toml").exists():
         raise ValueError(f"which game? Give --preset, one of {', '.join(PRESETS)}, or --out with the folder of a run")
-    from tengen.learn.run_directory import read_settings
-
-    settings = read_settings(out)
-    return ZeroConfig(**{name: value for name, value in settings.items() if name in _DEFAULTS} | given)
+    return read_config(out, given)
 
 
 def _tell_end(console: "Console", folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:

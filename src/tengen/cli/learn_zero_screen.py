@@ -26,7 +26,7 @@ class ZeroScreen:
 
     def __init__(self, console: Console, folder: Path, config: ZeroConfig) -> None:
         self._console, self._folder, self._config = console, folder, config
-        self._figures: dict[str, dict[str, float]] = {}  # the last ones of each phase
+        self._figures: dict[str, float] = {}  # the last of each name
         self._lines: list[Mapping[str, Any]] = []
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         self._last_rating: float | None = None
@@ -46,8 +46,7 @@ class ZeroScreen:
 
     def show(self, now: ZeroProgress) -> None:
         """Take in what a run tells about itself."""
-        if now.figures:
-            self._figures[now.phase] = dict(now.figures)
+        self._figures |= now.figures
         if now.line is not None:
             self._lines.append(now.line)
             self.say(round_line(now.line, self._last_rating))
@@ -78,7 +77,7 @@ class ZeroScreen:
         return Text(f"{clock(now.seconds)} of {clock(asked)}, {clock(max(0.0, asked - now.seconds))} left")
 
     def _play(self) -> dict[str, str]:
-        speeds = self._figures.get("self-play", {})
+        speeds = self._figures
         found = {
             "games/s": f"{speeds.get('games_per_second', 0):,.1f}",
             "positions/s": f"{speeds.get('positions_per_second', 0):,.0f}",
@@ -92,10 +91,10 @@ class ZeroScreen:
         return found
 
     def _training(self) -> dict[str, str]:
-        now = self._figures.get("training", {})
+        now = self._figures
         names = ("policy", "value", "ownership", "score")
         found = {f"{name} loss": f"{now[name]:.4f}" for name in names if now.get(name)}
-        found |= {"rate": f"{now['rate']:.2g}"} if now else {}
+        found |= {"rate": f"{now['rate']:.2g}"} if "rate" in now else {}
         if self._lines:
             found |= {"steps": f"{self._lines[-1]['step']:,}", "window": f"{self._lines[-1]['window']:,}"}
         return found

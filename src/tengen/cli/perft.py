@@ -6,20 +6,30 @@ import typer
 
 
 def perft(
-    game: Annotated[str, typer.Argument(help="the game: microchess")] = "microchess",
-    depth: Annotated[int, typer.Option(min=1, max=9, help="how many moves deep")] = 6,
-    double_step: Annotated[bool, typer.Option(help="whether pawns may begin with two steps")] = True,
-    fen: Annotated[str, typer.Option(help="the position to begin with")] = "",
+    game: Annotated[str, typer.Argument(help="The game: microchess.")] = "microchess",
+    depth: Annotated[int, typer.Option(min=1, max=9, help="How many moves deep.")] = 6,
+    double_step: Annotated[bool, typer.Option(help="Whether pawns may begin with two steps.")] = True,
+    fen: Annotated[
+        str | None, typer.Option(help="The position to begin with; the start if not given.", show_default=False)
+    ] = None,
 ) -> None:
-    """Count the sequences of legal moves, depth by depth, with the time each took."""
+    """Count the sequences of legal moves, depth by depth, with the time each took.
+
+    Example: [cyan]tengen perft microchess --depth 7 --no-double-step[/cyan]
+    """
     from time import perf_counter
+
+    from tengen._kernel_cache import is_cold
+
+    if game != "microchess":
+        raise ValueError(f"perft knows only microchess, not {game[:40]!r}")
+    if is_cold():
+        typer.echo("compiling the rules engine, once: about a minute", err=True)
 
     from tengen.games.microchess import START_FEN, GameState
     from tengen.games.microchess.perft import perft as count
 
-    if game != "microchess":
-        raise ValueError(f"perft knows only microchess, not {game[:40]!r}")
-    board = GameState.from_fen(fen or START_FEN, double_step=double_step).board
+    board = GameState.from_fen(START_FEN if fen is None else fen, double_step=double_step).board
     count(board, 2)  # compiled before the clock runs
     for level in range(1, depth + 1):
         started = perf_counter()

@@ -206,6 +206,8 @@ def _first_position(rules: str | None, double_step: bool | None, load: Path | No
         return GameState.new(rules or "standard", double_step is not False)
     if rules is not None or double_step is not None:
         raise ValueError("--rules and --double-step come with the loaded game: leave them out beside --load")
+    if load.suffix.lower() == ".sgf":
+        raise ValueError(f"{load} is a game of Go: leave --game microchess out, or load a PGN file")
     try:
         return from_pgn(load.read_text(encoding="utf-8", errors="replace"))[0]
     except ValueError as error:
@@ -240,10 +242,11 @@ def _warm_up(agent: "Agent | None", state: "go.GameState | microchess.GameState"
     from tengen.agents.gtp import GtpEngine
     from tengen.games.go import GameState
 
-    if not state.is_over:
-        played = state.play(state.legal_moves()[0])
-        if isinstance(played, GameState):
-            played.dead_stones(playouts=1)
+    if state.is_over:  # a loaded game: there is no move to choose
+        return
+    played = state.play(state.legal_moves()[0])
+    if isinstance(played, GameState):
+        played.dead_stones(playouts=1)
     if agent is None or isinstance(agent, GtpEngine):
         return
     if isinstance(agent, Particular):

@@ -65,11 +65,22 @@ def _show_material(console: "Console", tables: "Tables", material: "Material") -
         console.print(f"Longest mate: {facts.longest} plies, such as {fen}")
 
 
+def _no_table(tables: "Tables", state: "GameState") -> str:
+    """Why a position has no value, and what to do about it."""
+    from tengen.games.microchess.tables_material import MAX_PIECES
+
+    pieces = int((state.squares != 0).sum())
+    if pieces > MAX_PIECES:
+        return f"there is no table for {state.fen()}: it has {pieces} pieces, and tables have up to {MAX_PIECES}"
+    remedy = f"tengen tables build microchess --pieces {max(3, pieces)}"
+    return f"there is no table for {state.fen()} in {tables.folder}: make it with `{remedy}`"
+
+
 def _show_position(console: "Console", tables: "Tables", state: "GameState") -> None:
     value = tables.probe(state)
     console.print(str(state), markup=False)
     if value is None:
-        raise ValueError(f"there is no table for {state.fen()}: it has more pieces than {tables.pieces}, all counted")
+        raise ValueError(_no_table(tables, state))
     side = "White" if state.to_play == 1 else "Black"
     plies = f" ({value.dtm} plies)" if value.dtm else ""
     console.print(f"{side} is to move: {value}{plies}")

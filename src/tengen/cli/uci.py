@@ -9,7 +9,8 @@ EPILOG = """[bold]How to use it[/bold]
 By hand: type [cyan]position startpos moves d2d4[/cyan], [cyan]d[/cyan], [cyan]go movetime 500[/cyan];
 [cyan]quit[/cyan] ends it.
 
-In a program that knows variants, such as cutechess: add an engine with the command [cyan]tengen uci[/cyan].
+In a board program that learns variants of chess from a [cyan]variants.ini[/cyan]: give it ours, which lies in
+games/microchess of this package, and add an engine with the command [cyan]tengen uci[/cyan].
 
 Against Fairy-Stockfish: [cyan]tengen match[/cyan] plays without any of this; see its help.
 """

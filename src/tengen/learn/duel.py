@@ -11,11 +11,12 @@ import numpy as np
 
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.search.gumbel import GumbelParameters
-from tengen.search.lockstep import GameSpec, open_game
+from tengen.search.lockstep import GameSpec, Lockstep, open_game
 from tengen.search.puct import PuctParameters
 from tengen.search.searcher import Searcher
 
 _SEARCH = GumbelParameters()
+_NODES = 8_000_000  # of all trees of a searcher, 30 bytes each
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,34 @@ def duel(
     seed: int = 1,
     backend: str = "int8",
 ) -> DuelResult:
-    """Play `games` games (rounded up to pairs) of the first model against the second."""
+    """Play `games` games (rounded up to pairs) of the first model against the second, in parts if they are many."""
     evaluators = [load_evaluator(model, backend)[0] if isinstance(model, Path) else model for model in (first, second)]
-    game, pairs = open_game(spec), (games + 1) // 2
-    count = 2 * pairs
+    game, pairs, rng = open_game(spec), (games + 1) // 2, np.random.default_rng(seed)
     nodes = 1 + (simulations + 1) * 2 * min(game.actions, 128)
-    searchers = [Searcher(game, evaluator, parameters, trees=count, nodes=nodes, seed=seed) for evaluator in evaluators]
+    at_once = max(1, min(pairs, _NODES // (2 * nodes)))
+    result = DuelResult(0, 0, 0)
+    for begun in range(0, pairs, at_once):
+        count = min(at_once, pairs - begun)
+        searchers = [
+            Searcher(game, evaluator, parameters, trees=2 * count, nodes=nodes, seed=seed) for evaluator in evaluators
+        ]
+        result += _play_pairs(game, searchers, count, simulations, opening_plies, rng)
+    return result
+
+
+def _play_pairs(
+    game: Lockstep,
+    searchers: list[Searcher],
+    pairs: int,
+    simulations: int,
+    opening_plies: int,
+    rng: np.random.Generator,
+) -> DuelResult:
+    """Two games from each of so many random openings, all at once."""
+    count = 2 * pairs
     boards = game.allocate(count)
     legal, over = np.zeros((count, game.actions), np.bool_), np.zeros(count, np.bool_)
     results = np.zeros(count, np.float32)
-    rng = np.random.default_rng(seed)
     for _ in range(opening_plies):
         game.judge(boards, count, legal, over, results)
         drawn = (legal[::2] * rng.random((pairs, game.actions))).argmax(axis=1)

@@ -74,7 +74,7 @@ class ChunkFolder:
             path.mkdir(parents=True, exist_ok=True)
             for cut_off in path.glob(".*.part"):
                 cut_off.unlink()
-        self.facts = [self._facts(file) for file in sorted(path.glob("*.safetensors"))]
+        self.facts = [facts for file in sorted(path.glob("*.safetensors")) if (facts := self._facts(file)) is not None]
         """Of all chunks that are there, in order."""
 
     def write(self, positions: Packed, games: PlayedGames, facts: ChunkFacts) -> None:
@@ -118,9 +118,12 @@ class ChunkFolder:
     def _file(self, facts: ChunkFacts) -> Path:
         return self._path / f"{facts.first:011d}.safetensors"
 
-    def _facts(self, file: Path) -> ChunkFacts:
+    def _facts(self, file: Path) -> ChunkFacts | None:
+        """None if it has just been deleted, by the run that a report is written about."""
         try:
             with safetensors.safe_open(file, "np") as opened:
                 return ChunkFacts(**json.loads(opened.metadata()["facts"]))
+        except FileNotFoundError:
+            return None
         except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ChunkError(f"{file} is damaged ({error}): delete it to go on without it") from None

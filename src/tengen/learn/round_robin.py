@@ -19,10 +19,10 @@ from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.ratings import Rating, fit_ratings
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.zero import cores, game_spec
+from tengen.learn.zero import cores
+from tengen.learn.zero_config import read_config
 from tengen.learn.zero_curves import draw_ratings
 from tengen.learn.zero_generations import Generations
-from tengen.learn.zero_report import read_config
 from tengen.learn.zero_workers import LocalWorkers, ZeroWorker
 
 RATINGS_FILE: Final = "ratings.json"
@@ -54,7 +54,7 @@ class RoundRobin:
         lacking = [pair for pair in self.pairs if pair not in duels]
         if lacking:
             config = read_config(self.run)
-            spec, settings = game_spec(config), config.self_play()
+            spec, settings = config.game_spec(), config.self_play()
             hosts = LocalWorkers(workers or cores(), ZeroWorker, lambda number: (spec, settings, number))
             hosts.start()
             try:
@@ -110,8 +110,9 @@ def round_robin(run: Path, generations: int = 8, games: int = 40, simulations: i
     """A round robin of so many generations of a run, spread evenly from the first to the last."""
     config = read_config(run)
     there = sorted(int(path.stem[1:]) for path in (run / "models").glob("g*.safetensors"))
-    if len(there) < 2 or generations < 2:
-        raise RunDirectoryError(f"a round robin needs two generations at least, and {run} has {len(there)}")
+    if min(len(there), generations) < 2:
+        asked = f"{run} has {len(there)}: let it learn for longer" if len(there) < 2 else f"not {generations}"
+        raise RunDirectoryError(f"a round robin needs two generations at least, and {asked}")
     places = np.unique(np.linspace(0, len(there) - 1, min(generations, len(there))).round().astype(int))
     chosen = tuple(there[place] for place in places)
     return RoundRobin(run, chosen, games, simulations or config.duel_simulations or config.simulations)

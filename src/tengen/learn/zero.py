@@ -32,7 +32,7 @@ from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import Tell, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
-from tengen.search.lockstep import GameSpec, open_game
+from tengen.search.lockstep import open_game
 
 _CHECKPOINT: Final = "trainer.safetensors"
 _TELL_SECONDS: Final = 0.2
@@ -52,7 +52,7 @@ def learn_zero(
     Ctrl-C ends it at once in self-play and duels, and after a step in training: a checkpoint is written, then
     KeyboardInterrupt goes on to the caller. With `report`, report.html is written at the end and now and then.
     """
-    check_network(config, open_game(game_spec(config)))
+    check_network(config, open_game(config.game_spec()))
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
     run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS)
@@ -65,12 +65,6 @@ def learn_zero(
         return next((line for line in reversed(run.metrics()) if "generation" in line), {})
     finally:
         run.close()
-
-
-def game_spec(config: ZeroConfig) -> GameSpec:
-    """The game that a configuration is about."""
-    names = ("game", "size", "rules", "komi", "double_step", "encoder", "limit")
-    return GameSpec(**{name: getattr(config, name) for name in names})
 
 
 def cores() -> int:
@@ -95,7 +89,7 @@ class _Loop:
 
     def __init__(self, config: ZeroConfig, run: RunDirectory) -> None:
         self.config, self.run_directory = config, run
-        self.spec = game_spec(config)
+        self.spec = config.game_spec()
         game = open_game(self.spec)
         self.trainer = ZeroTrainer(config, game)
         self.chunks = ChunkFolder(run.path / "chunks")
@@ -125,7 +119,7 @@ class _Loop:
     def run(self, tell: Tell, hosts: Hosts) -> None:
         """Round after round, until time or rounds are used up."""
         self._tell = tell
-        if not self.generations.path(0).exists():
+        if not self.completed and not self.generations.path(0).exists():
             self.trainer.export(self.generations.path(0), None, generation=0)
             self.generations.publish(0, promoted=True)
         if not self._may_begin(self.completed + 1):
@@ -195,7 +189,7 @@ class _Loop:
             self._say("self-play", iteration, current.positions / self.config.positions, _speeds(current))
             self._leave_if_interrupted()
             if self._time_left() < self._costs_of_the_rest(current.positions):
-                current.stop(self.seconds())
+                current.cancel()
         current.take_in(self.seconds())
 
     def _train(self, iteration: int) -> None:
@@ -217,10 +211,12 @@ class _Loop:
             trained["sums"] = [before + float(part) for before, part in zip(trained["sums"], parts)]
             if time.monotonic() - told > _TELL_SECONDS:
                 told = time.monotonic()
+                figures = {name: value / trained["done"] for name, value in zip(LOSSES, trained["sums"])}
+                figures["rate"] = trainer.rate
                 if self._round is not None and not self._round.is_complete:
                     self._round.take_in(self.seconds())
-                figures = {name: value / trained["done"] for name, value in zip(LOSSES, trained["sums"])}
-                self._say("training", iteration, trained["done"] / steps, {**figures, "rate": trainer.rate})
+                    figures |= _speeds(self._round)
+                self._say("training", iteration, trained["done"] / steps, figures)
             if self._interrupted() or time.monotonic() - saved > 60 * config.checkpoint:
                 self._save()
                 saved = time.monotonic()

@@ -18,10 +18,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from tengen.learn.run_directory import CONFIG_FILE, RunDirectoryError, read_settings
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
+
+if TYPE_CHECKING:
+    from tengen.search.lockstep import GameSpec
 
 BACKENDS: Final = ("int8", "openvino", "torch")
 FIXED_SETTINGS: Final = frozenset(
@@ -106,7 +111,9 @@ class ZeroConfig(SelfPlaySettings):
         for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("backend", BACKENDS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"no {name} is called {getattr(self, name)!r}: choose from {', '.join(known)}")
-        for name in ("positions", "batch", "ramp", "window_first", "window_most", "gate_games", "duel_games"):
+        for name in (
+            *("positions", "batch", "ramp", "window_first", "window_most", "gate_games", "duel_games", "calibration"),
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
         for name in (
@@ -122,8 +129,16 @@ class ZeroConfig(SelfPlaySettings):
         for name in ("rate_floor", "blend", "window_growth", "window_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        if self.first_simulations > self.simulations:
+            raise ValueError(f"first_simulations {self.first_simulations} is more than simulations {self.simulations}")
         if self.window_first > self.window_most:
             raise ValueError(f"window_first {self.window_first} is more than window_most {self.window_most}")
+
+    def game_spec(self) -> "GameSpec":
+        """The game that this is about."""
+        from tengen.search.lockstep import GameSpec
+
+        return GameSpec(**{field.name: getattr(self, field.name) for field in dataclasses.fields(GameSpec)})
 
     def self_play(self) -> SelfPlaySettings:
         """The settings of self-play among these."""
@@ -235,6 +250,19 @@ def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> ZeroCo
     if preset not in PRESETS:
         raise ValueError(f"no preset is called {preset[:40]!r}: choose from {', '.join(PRESETS)}")
     return ZeroConfig(**{**PRESETS[preset], "preset": preset, **(given or {})})
+
+
+def read_config(run: Path, given: Mapping[str, Any] | None = None) -> ZeroConfig:
+    """What was asked for of the run in this directory, but for what is given."""
+    there = read_settings(run)
+    settings = {field.name: there[field.name] for field in dataclasses.fields(ZeroConfig) if field.name in there}
+    for field in dataclasses.fields(ZeroConfig):
+        value, kind = settings.get(field.name, field.default), type(field.default)
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise RunDirectoryError(
+                f"{run / CONFIG_FILE}: {field.name} is {value!r}, and should be of type {kind.__name__}"
+            )
+    return ZeroConfig(**{**settings, **(given or {})})
 
 
 def run_name(config: ZeroConfig) -> str:

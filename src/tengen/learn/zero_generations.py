@@ -62,8 +62,9 @@ class Generations:
         calls = []
         for opponent, count in games.items():
             pairing = self.pairing(generation, opponent)
-            for part in range(workers.count):
-                share = 2 * max(1, round(count / 2 / workers.count))
+            pairs, parts = (count + 1) // 2, min(workers.count, (count + 1) // 2)
+            for part in range(parts):
+                share = 2 * (pairs // parts + (part < pairs % parts))
                 calls.append((pairing, share, simulations, (seed, generation, opponent, part)))
         return workers.map("duel", calls)
 

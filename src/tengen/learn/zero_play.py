@@ -73,11 +73,9 @@ class SelfPlayRound:
         if self.is_complete or time.monotonic() - self._written > _CHUNK_SECONDS:
             self.keep(now)
 
-    def stop(self, now: float) -> None:
-        """Take what is being played now as the end of the round."""
+    def cancel(self) -> None:
+        """Let what is being played now be the end of the round."""
         self._calls.cancel()
-        while not self.is_complete:
-            self.take_in(now, 0.1)
 
     def keep(self, now: float) -> None:
         """Make a chunk of what has come in."""

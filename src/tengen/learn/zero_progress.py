@@ -26,7 +26,7 @@ class ZeroProgress:
     seconds: float
     """The run's time, all calls counted together."""
     figures: Mapping[str, float] = field(default_factory=dict)
-    """Of the phase under way: games, positions and simulations per second; or the loss and the rate."""
+    """Games, positions and simulations per second of self-play; the loss and the rate of training."""
     line: Mapping[str, Any] | None = None
     """Set when a round has been completed: its line of metrics."""
 

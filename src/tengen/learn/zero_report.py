@@ -18,10 +18,9 @@ import numpy as np
 from tengen._files import write_atomically
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
-from tengen.learn.zero_config import ZeroConfig
+from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
 from tengen.learn.zero_games import GameRecord, replay_game
-from tengen.search.lockstep import GameSpec
 
 REPORT_FILE: Final = "report.html"
 CURVES_FILE: Final = "curves.png"
@@ -58,18 +57,9 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
     return run / REPORT_FILE
 
 
-def read_config(run: Path) -> ZeroConfig:
-    """What was asked for of the run in this directory."""
-    known = {field.name for field in fields(ZeroConfig)}
-    settings = {name: value for name, value in read_settings(run).items() if name in known}
-    return ZeroConfig(**settings)  # type: ignore[arg-type]
-
-
 def newest_games(run: Path, config: ZeroConfig, count: int) -> list[GameRecord]:
     """Some of the newest games of self-play, spread evenly over the newest chunk, or over several if it has too few."""
-    names = ("game", "size", "rules", "komi", "double_step", "encoder", "limit")
-    spec = GameSpec(**{name: getattr(config, name) for name in names})
-    chunks = ChunkFolder(run / "chunks", tidy=False)
+    spec, chunks = config.game_spec(), ChunkFolder(run / "chunks", tidy=False)
     records: list[GameRecord] = []
     for facts in reversed(chunks.facts):
         played, origin = chunks.read_games(facts), f"generation {facts.generation}, round {facts.iteration}"

@@ -10,7 +10,8 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple, Protocol
@@ -189,7 +190,8 @@ class LocalWorkers:
             process = context.Process(
                 target=_host, args=(there, self._make, self._arguments(i), self._niceness), daemon=True
             )
-            process.start()
+            with _interrupts_held():
+                process.start()
             there.close()
             thread = threading.Thread(target=self._serve, args=(process, here), daemon=True)
             thread.start()
@@ -226,10 +228,28 @@ class LocalWorkers:
                 fine, result = connection.recv()
             except (EOFError, OSError):
                 process.join(5)
-                task.calls.deliver(WorkerError(f"a worker process has died (exit code {process.exitcode})"))
+                task.calls.deliver(WorkerError(_died(process.exitcode)))
                 break
             task.calls.deliver(result if fine else WorkerError(result))
         connection.close()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back; a process started within never hears of it, not even while it is still importing."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _died(code: int | None) -> str:
+    remedy = "the same command goes on, with fewer --workers if memory ran out"
+    return f"a worker process has died (exit code {code}): {remedy}"
 
 
 def _host(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...], niceness: int) -> None:

@@ -33,6 +33,7 @@ from tengen.serve.uci_protocol import (
 _VARIANTS: Final = {variant_name(double_step): double_step for double_step in (True, False)}
 _FIRST_SLICE, _LONGEST_SLICE = 0.2, 5.0  # of endless thinking, for agents that cannot be stopped
 _PATIENCE: Final = 2.0  # seconds that `quit` waits for a thought to end
+_PATIENCE_TO_LOAD: Final = 60.0  # and for one that can be stopped: it ends at once, unless kernels are still loading
 
 Load = Callable[[str], Agent]
 
@@ -87,7 +88,7 @@ class UciServer:
         except BrokenPipeError:
             pass
         finally:
-            self._halt(_PATIENCE)
+            self._halt(_PATIENCE_TO_LOAD if isinstance(self._agent, Stoppable) else _PATIENCE)
             if self._thread is None:
                 self._agent.close()
 
