@@ -16,6 +16,7 @@ class SlowNode:
     prior: float = 1.0
     n: int = 0
     w: float = 0.0
+    lost: int = 0  # visits under way, counted as lost
     pending: bool = False
     exact: float | None = None  # its value for the player to move, where the game is over or the node is solved
     children: dict[int, "SlowNode"] = field(default_factory=dict)
@@ -43,12 +44,12 @@ class SlowPuct:
                     self._count(path, path[-1].exact)
                 else:
                     for node in path:
-                        node.n, node.w = node.n + 1, node.w - 1
+                        node.n, node.w, node.lost = node.n + 1, node.w - 1, node.lost + 1
                     path[-1].pending = True
                     under_way.append(path)
             for path in under_way:
                 for node in path:
-                    node.n, node.w = node.n - 1, node.w + 1
+                    node.n, node.w, node.lost = node.n - 1, node.w + 1, node.lost - 1
             self._evaluate(under_way)
 
     def _path(self) -> list[SlowNode]:
@@ -60,7 +61,7 @@ class SlowPuct:
     def _best(self, node: SlowNode) -> SlowNode:
         c, reduction, zero = self.parameters
         seen = sum(child.prior for child in node.children.values() if child.n)
-        unseen = 0.0 if zero else -node.w / node.n - reduction * sqrt(seen)
+        unseen = 0.0 if zero else -(node.w + node.lost) / (node.n - node.lost) - reduction * sqrt(seen)
         best, best_score = node, -inf
         for child in node.children.values():
             q = -child.exact if child.exact is not None else child.w / child.n if child.n else unseen

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, back_up, set_out
+from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, back_up, known_value, set_out
 
 
 class PuctParameters(NamedTuple):
@@ -28,14 +28,14 @@ def best_by_puct(trees, b, node, parameters):  # type: ignore[no-untyped-def]
     """The child of an expanded node that PUCT goes to next."""
     u = np.uint64
     first, count = trees.first_child[b, node], trees.child_count[b, node]
-    visits, value_sum, prior = trees.visits[b], trees.value_sum[b], trees.prior[b]
+    visits, prior = trees.visits[b], trees.prior[b]
     seen = np.float32(0.0)
     for child in range(first, first + count):
         if visits[u(child)] > 0:
             seen += prior[u(child)]
     unseen_value = np.float32(0.0)
-    if not parameters.fpu_zero:  # a node's W counts for the other player
-        unseen_value = -value_sum[node] / visits[node] - np.float32(parameters.fpu_reduction) * np.sqrt(seen)
+    if not parameters.fpu_zero:  # virtual losses of this node are wins to who chooses here: leave them out
+        unseen_value = known_value(trees, b, node) - np.float32(parameters.fpu_reduction) * np.sqrt(seen)
     scale = np.float32(parameters.exploration) * np.sqrt(np.float32(visits[node]))
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + count):

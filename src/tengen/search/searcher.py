@@ -20,6 +20,7 @@ from tengen.search.tree import (
     EXPANDED,
     PENDING,
     TERMINAL,
+    VIRTUAL_LOSS,
     action_value,
     clear_trees,
     expand_and_back_up,
@@ -106,7 +107,8 @@ class Searcher:
             self._paths.length[: len(part)] = 0
             self._paths.nodes[: len(part), 0] = 0
             self.trees.visits[part, 0] += 1
-            self.trees.value_sum[part, 0] -= 1.0
+            self.trees.value_sum[part, 0] -= VIRTUAL_LOSS
+            self.trees.under_way[part, 0] += 1
             self._finish(roots, len(part))
         if (self.trees.stage[fresh, 0] != EXPANDED).any():
             raise ValueError("a game that is over cannot be searched, nor one whose moves have no room in its tree")
@@ -188,20 +190,16 @@ class Searcher:
         game.encode(self._positions, count, self._planes)
         flat = self._planes.reshape(len(self._planes), -1)
         wanted = look_up(self.cache, flat, self._over, count, self._keys, self._source, self._missing)
-        if wanted:
-            logits, values = self.evaluator.evaluate(self._planes[:wanted])
-            if values is None:
-                raise ValueError("tree search needs a network with a value head, and this one has none")
-            fill_in(
-                self.cache, self._over, count, self._keys, self._source, self._missing,
-                logits, values, self._logits, self._values,
-            )  # fmt: skip
-            self.counts.evaluations += int(wanted)
-        else:
-            fill_in(
-                self.cache, self._over, count, self._keys, self._source, self._missing,
-                self._logits[:0], self._values[:0], self._logits, self._values,
-            )  # fmt: skip
+        logits, values = (
+            self.evaluator.evaluate(self._planes[:wanted]) if wanted else (self._logits[:0], self._values[:0])
+        )
+        if values is None:
+            raise ValueError("tree search needs a network with a value head, and this one has none")
+        fill_in(
+            self.cache, self._over, count, self._keys, self._source, self._missing,
+            logits, values, self._logits, self._values,
+        )  # fmt: skip
+        self.counts.evaluations += int(wanted)
         expand_and_back_up(self.trees, paths, count, self._legal, self._over, self._results, self._logits, self._values)
 
 

@@ -33,6 +33,7 @@ class Trees(NamedTuple):
     stage: NDArray[np.int8]  # [B, M] UNSEEN, PENDING (its evaluation is under way), EXPANDED or TERMINAL (solved)
     visits: NDArray[np.int32]  # [B, M] N
     value_sum: NDArray[np.float32]  # [B, M] W, for the player whose move leads here
+    under_way: NDArray[np.int32]  # [B, M] how many of the visits wait for their value, lost until then
     prior: NDArray[np.float32]  # [B, M] P: how likely the network finds the action
     logit: NDArray[np.float32]  # [B, M] ln P, before any noise
     value: NDArray[np.float32]  # [B, M] v, for the player to move here; exact if TERMINAL
@@ -58,6 +59,7 @@ def new_trees(count: int, nodes: int) -> Trees:
         np.empty(shape, np.int8),
         np.empty(shape, np.int32),
         np.empty(shape, np.float32),
+        np.empty(shape, np.int32),
         np.empty(shape, np.float32),
         np.empty(shape, np.float32),
         np.empty(shape, np.float32),
@@ -93,6 +95,7 @@ def _new_node(trees, b, node, action, prior, logit):  # type: ignore[no-untyped-
     trees.stage[b, node] = UNSEEN
     trees.visits[b, node] = 0
     trees.value_sum[b, node] = 0.0
+    trees.under_way[b, node] = 0
     trees.prior[b, node] = prior
     trees.logit[b, node] = logit
     trees.value[b, node] = 0.0
@@ -106,6 +109,7 @@ def set_out(trees, paths, k):  # type: ignore[no-untyped-def]
         node = paths.nodes[k, depth]
         trees.visits[b, node] += 1
         trees.value_sum[b, node] -= VIRTUAL_LOSS
+        trees.under_way[b, node] += 1
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -114,7 +118,9 @@ def back_up(trees, paths, k, value):  # type: ignore[no-untyped-def]
     b = paths.tree[k]
     for depth in range(paths.length[k], -1, -1):
         value = -value
-        trees.value_sum[b, paths.nodes[k, depth]] += VIRTUAL_LOSS + value
+        node = paths.nodes[k, depth]
+        trees.value_sum[b, node] += VIRTUAL_LOSS + value
+        trees.under_way[b, node] -= 1
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -123,6 +129,13 @@ def action_value(trees, b, child):  # type: ignore[no-untyped-def]
     if trees.stage[b, child] == TERMINAL:
         return -trees.value[b, child]
     return trees.value_sum[b, child] / np.float32(trees.visits[b, child])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def known_value(trees, b, node):  # type: ignore[no-untyped-def]
+    """The mean value of an expanded node for the player to move there, without the visits still under way."""
+    waiting = trees.under_way[b, node]
+    return -(trees.value_sum[b, node] + waiting * VIRTUAL_LOSS) / np.float32(trees.visits[b, node] - waiting)
 
 
 @njit(cache=True, nogil=True)
@@ -254,6 +267,7 @@ def _copy_node(source, b, old, target, c, new):  # type: ignore[no-untyped-def]
     target.stage[c, new] = source.stage[b, old]
     target.visits[c, new] = source.visits[b, old]
     target.value_sum[c, new] = source.value_sum[b, old]
+    target.under_way[c, new] = source.under_way[b, old]
     target.prior[c, new] = source.prior[b, old]
     target.logit[c, new] = source.logit[b, old]
     target.value[c, new] = source.value[b, old]

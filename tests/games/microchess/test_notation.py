@@ -168,6 +168,16 @@ def test_comments_are_written_and_read_over() -> None:
     assert from_pgn(text)[0].moves == state.moves
 
 
+def test_the_first_of_two_games_is_read_and_tags_in_comments_are_none() -> None:
+    first = GameState.new().play(GameState.new().legal_moves()[0])
+    second = first.play(first.legal_moves()[0])
+    text = to_pgn(first, {"White": "one"}) + "\n" + to_pgn(second, {"White": "two"})
+    state, tags = from_pgn(text)
+    assert (state.moves, tags["White"]) == (first.moves, "one")
+    _, tags = from_pgn('[White "one"]\n\n{ [White "two"] } *\n')
+    assert tags["White"] == "one"
+
+
 def test_pgn_of_others_is_read() -> None:
     text = '[White "x"]\n[Variant "microchessds"]\n\n{ a comment } 1.Nb3+ Kb4 $1 2. c1 ; no\n'
     with pytest.raises(ValueError, match="after 2 moves"):

@@ -10,7 +10,8 @@
     1. Na2 Nd4 2. Nb4 Bxb4 3. Rxa4+ Kb5 ... 1-0
 
 `Variant` says whether pawns may take two steps (`microchessds`) or not (`microchess`), `FEN` the position that the game
-began with if it is not the usual one. Comments are read over; games with side lines are refused.
+began with if it is not the usual one. Comments are read over; games with side lines are refused. Of a file with many
+games the first is read.
 """
 
 import re
@@ -25,9 +26,11 @@ from tengen.games.state import RESIGN
 
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\\n]|\\.)*)"\s*\]')
 _COMMENT = re.compile(r"\{[^}]*\}|;[^\n]*|^%[^\n]*", re.MULTILINE)
-_NOT_MOVES = re.compile(r"\d+\.*|\.+|\$\d+|1-0|0-1|1/2-1/2|\*|\?")
+_PART = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<comment>{_COMMENT.pattern})|[^\s{{;\[]+|\S", re.MULTILINE)
+_NOT_MOVES = re.compile(r"\d+\.*|\.+|\$\d+|\?")
 _OUR_TAGS = ("Variant", "Rules", "SetUp", "FEN", "Result", "Termination")
 _RESULTS = {"1-0": WHITE, "0-1": BLACK, "1/2-1/2": 0}
+_ENDS = (*_RESULTS, "*")  # after which another game may begin
 
 
 def to_pgn(state: GameState, tags: Mapping[str, str] | None = None, comments: Mapping[int, str] | None = None) -> str:
@@ -50,12 +53,11 @@ def to_pgn(state: GameState, tags: Mapping[str, str] | None = None, comments: Ma
 
 def from_pgn(text: str) -> tuple[GameState, dict[str, str]]:
     """The last state of the first game in a text, and the game's tags; ValueError says what cannot be read."""
-    tags = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _TAG.findall(text)}
+    tags, words = _first_game(text)
     state = _start(tags)
-    moves = _COMMENT.sub(" ", _TAG.sub(" ", text))
-    if "(" in moves or ")" in moves:
+    if any("(" in word or ")" in word for word in words):
         raise ValueError("the game has side lines in round brackets, which are not read: take them out")
-    for word in moves.split():
+    for word in words:
         word = re.sub(r"^\d+\.+", "", word)
         if not word or _NOT_MOVES.fullmatch(word):
             continue
@@ -67,6 +69,22 @@ def from_pgn(text: str) -> tuple[GameState, dict[str, str]]:
     if tags.get("Termination") == "resignation" and not state.is_over and winner == opponent(state.to_play):
         state = state.play(RESIGN)
     return state, tags
+
+
+def _first_game(text: str) -> tuple[dict[str, str], list[str]]:
+    """The tags of the first game and the words of its moves, which end with the result or with the next game's tags."""
+    tags: dict[str, str] = {}
+    words: list[str] = []
+    for part in _PART.finditer(text):
+        if part["tag"]:
+            if words:
+                break
+            tags[part[2]] = re.sub(r"\\(.)", r"\1", part[3])
+        elif part[0] in _ENDS:
+            break
+        elif not part["comment"]:
+            words.append(part[0])
+    return tags, words
 
 
 def _start(tags: Mapping[str, str]) -> GameState:
