@@ -28,7 +28,7 @@ PLAY_EPILOG = "\n\n".join(
         ('tengen play --opponent "gtp:gnugo --mode gtp"', "against another program"),
         ("tengen play --color none --opponent uct:playouts=2000 --delay 1", "watch a bot play itself"),
         ("tengen play --load game.sgf", "go on with a saved game"),
-        ("tengen play --game microchess --opponent alphabeta:seconds=1", "chess on 4 x 5 squares"),
+        ("tengen play --game microchess", "chess on 4 x 5 squares, against a network that taught itself"),
     )
 )
 
@@ -43,7 +43,7 @@ class Game(StrEnum):
     MICROCHESS = "microchess"
 
 
-_OPPONENTS = {Game.GO: "uct:seconds=1", Game.MICROCHESS: "alphabeta:seconds=1"}
+_OPPONENTS = {Game.GO: "uct:seconds=1", Game.MICROCHESS: "zero:microchess,seconds=1"}
 
 
 class PlayedBy(StrEnum):
@@ -72,7 +72,7 @@ def play(
         str | None,
         typer.Option(
             help="Spec of the bot, or human: two people share the keyboard. Go: uct:seconds=1 if not given; "
-            "Microchess: alphabeta:seconds=1.",
+            "Microchess: zero:microchess,seconds=1.",
             show_default=False,
         ),
     ] = None,

@@ -19,8 +19,8 @@ Against Fairy-Stockfish: [cyan]tengen match[/cyan] plays without any of this; se
 def uci(
     agent: Annotated[
         str,
-        typer.Option(metavar="SPEC", help="Who plays: alphabeta, zero:MODEL, zero:MODEL,sims=400, random..."),
-    ] = "alphabeta",
+        typer.Option(metavar="SPEC", help="Who plays: zero:microchess, zero:microchess,sims=400, alphabeta, random..."),
+    ] = "zero:microchess",
     rules: Annotated[
         str, typer.Option(help="How games end: standard or ncsoft, until the program sets it (option Rules).")
     ] = "standard",
