@@ -188,3 +188,27 @@ def test_a_network_without_a_value_is_refused(game: Lockstep) -> None:
     check_network(toy_config(), game)
     with pytest.raises(ValueError, match="no value head"):
         check_network(toy_config(network=NETWORK.replace("value=yes,", "")), game)
+
+
+def test_a_run_may_begin_with_the_weights_of_a_model(game: Lockstep, tmp_path: Path) -> None:
+    first = ZeroTrainer(toy_config(seed=1), game)
+    for _ in range(3):
+        first.learn(batch_of(game), 0.0)
+    first.export(tmp_path / "model.safetensors", None)
+    config = toy_config(seed=2, start_from=str(tmp_path / "model.safetensors"))
+    check_network(config, game)
+    second = ZeroTrainer(config, game)
+    planes = torch.from_numpy(batch_of(game).planes)
+    for network in (second.network, second.averaged):
+        with torch.no_grad():
+            torch.testing.assert_close(network.eval()(planes).policy, first.averaged.eval()(planes).policy)
+    second.learn(batch_of(game), 0.0)  # and goes on learning
+
+
+def test_a_model_of_another_kind_cannot_start_a_run(game: Lockstep, tmp_path: Path) -> None:
+    ZeroTrainer(toy_config(), game).export(tmp_path / "model.safetensors", None)
+    other = toy_config(network=f"{NETWORK},first_kernel=5", start_from=str(tmp_path / "model.safetensors"))
+    with pytest.raises(ValueError, match="cannot start a"):
+        check_network(other, game)
+    with pytest.raises(ValueError, match="no model is called"):
+        check_network(toy_config(start_from="nothing-here"), game)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 BACKENDS: Final = ("int8", "openvino", "torch")
 FIXED_SETTINGS: Final = frozenset(
-    {"preset", "game", "size", "rules", "komi", "double_step", "encoder", "limit", "network", "optimizer", "seed"}
+    {"preset", "game", "size", "rules", "komi", "double_step", "encoder", "limit"}
+    | {"network", "optimizer", "start_from", "seed"}
 )
 """What a run is; everything else may change when it goes on, and the change is noted in its metrics..."""
 MACHINE_SETTINGS: Final = frozenset({"hours", "iterations", "workers", "threads", "overlap", "checkpoint"})
@@ -54,6 +55,7 @@ class ZeroConfig(SelfPlaySettings):
     network: Annotated[str, "A kind of network with its settings; it needs a value head."] = (
         "residual:blocks=2,filters=32,first_kernel=3,value=yes,ownership=yes,score=yes"
     )
+    start_from: Annotated[str, "A model, by its name or path, whose weights to begin with instead of nothing."] = ""
     seed: Annotated[int, "Of first weights, games and shuffling."] = 1
 
     hours: Annotated[float, "How long to learn, all calls of the command counted together; 0: until stopped."] = 0.25

@@ -16,7 +16,8 @@ from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer, rate_at
 from tengen.learn.replay import Batch
 from tengen.learn.zero_config import ZeroConfig
-from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.bundled import find_model
+from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import describe_network, parse_network
 from tengen.search.lockstep import Lockstep
@@ -44,6 +45,13 @@ def check_network(config: ZeroConfig, game: Lockstep) -> None:
     architecture = describe_network(name, game.planes, game.height, width=game.width, actions=game.actions, **arguments)
     if not architecture.parts().get("value"):
         raise ValueError(f"the network {config.network} has no value head, which self-play needs: add value=yes")
+    if config.start_from:
+        card = read_card(find_model(config.start_from))
+        if (card.game, card.encoder) != (config.game, config.encoder) or card.architecture() != architecture:
+            raise ValueError(
+                f"{config.start_from} holds {card.network} for {card.game} and the encoder {card.encoder}, and cannot "
+                f"start a {config.network} for {config.game} and {config.encoder}"
+            )
 
 
 class ZeroTrainer:
@@ -163,6 +171,9 @@ class ZeroTrainer:
             torch._foreach_lerp_(self._means, self._ours, weight)
 
     def _fresh(self, game: Lockstep) -> Network:
+        """The network as the run begins."""
+        if self.config.start_from:
+            return load_model(find_model(self.config.start_from))[0]
         name, arguments = parse_network(self.config.network)
         shape = {"width": game.width, "actions": game.actions}
         return build_network(name, game.planes, game.height, **shape, seed=self.config.seed, **arguments)
