@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PANELS: Final = {
     "Length": ("hours", "iterations"),
-    "Game": ("game", "size", "rules", "komi", "double_step", "limit", "encoder", "network", "seed"),
+    "Game": ("game", "size", "rules", "komi", "double_step", "limit", "encoder", "network", "start_from", "seed"),
     "Self-play": (
         *("search", "simulations", "first_simulations", "ramp", "slots", "positions", "full_share"),
         *("fast_simulations", "considered", "value_scale", "exploration", "noise", "alpha", "prune", "temperature"),
