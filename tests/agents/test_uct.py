@@ -189,14 +189,7 @@ def test_exploration_spreads_the_visits_in_microchess() -> None:
 
 
 def test_time_limits_the_search_in_microchess() -> None:
-    agent, state = UctAgent(Uct(seconds=0.2, seed=1)), microchess.GameState.new()
-    agent.choose(state, seconds=0.01)  # the kernels are there after that
-    for limit, most in ((None, 0.2), (0.1, 0.1)):
-        start = time.thread_time()
-        decision = agent.choose(microchess.GameState.new("ncsoft"), seconds=limit)
-        assert time.thread_time() - start < most + 0.02
-        assert decision.nodes is not None and decision.nodes > 100
-
+    state = microchess.GameState.new()
     now = iter(np.arange(0, 1000, 0.5))  # a clock that jumps half a second at each look
     agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
     agent.choose(state)
