@@ -59,6 +59,7 @@ class ScriptedGame:
     height: int = 1
     width: int = 8
     actions: int = ACTIONS
+    branching: int = ACTIONS
 
     def allocate(self, count: int) -> Games:
         return Games(np.zeros(count, np.int64))
@@ -93,6 +94,9 @@ class ScriptedGame:
 
     def to_play(self, games: Games) -> NDArray[np.int8]:
         raise NotImplementedError
+
+    def count_up(self, games: Games, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
 
     def load(self, games: Games, i: int, state: int) -> None:
         games.number[i] = state

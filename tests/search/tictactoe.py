@@ -32,6 +32,7 @@ class TicTacToe:
     height: int = 3
     width: int = 3
     actions: int = 9
+    branching: int = 9
 
     def allocate(self, count: int) -> Games:
         return Games(np.zeros((count, 9), np.uint8))
@@ -67,6 +68,9 @@ class TicTacToe:
 
     def to_play(self, games: Games) -> NDArray[np.int8]:
         return (1 + (games.squares > 0).sum(axis=1) % 2).astype(np.int8)
+
+    def count_up(self, games: Games, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
 
     def load(self, games: Games, i: int, state: Board) -> None:
         games.squares[i] = state

@@ -34,17 +34,16 @@ _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
 
 
 @dataclass(frozen=True)
-class Zero:
-    """AlphaGo Zero's search: PUCT with a network's policy and value."""
+class _NetworkSearch:
+    """What both searches can be told."""
 
     model: str = "go9"
     sims: int | None = None
     seconds: float | None = None
-    exploration: float = PuctParameters().exploration
     batch: int = 0
     """Leaves evaluated together; 0: one for few simulations, up to 16 for many."""
     temperature: float = 0.0
-    """0 plays the best move; above, moves are drawn from the shares of visits to the power of 1 / temperature."""
+    """0 plays the best move; 1 draws as in self-play: PUCT from the shares of visits, Gumbel search by its noise."""
     resign: float = 0.0
     """Resign below this chance to win; 0: never."""
     tables: bool = False
@@ -53,32 +52,48 @@ class Zero:
     seed: int | None = None
     nodes: int = 1_000_000
 
+    @property
+    def kind(self) -> str:
+        """The agent's name in specs."""
+        return type(self).__name__.lower()
+
     def __post_init__(self) -> None:
-        _check_settings("zero", self)
+        kind = self.kind
+        if self.sims is not None and not 1 <= self.sims <= 10_000_000:
+            raise ValueError(f"{kind}:sims={self.sims} is not possible: give 1 or more simulations")
+        if self.seconds is not None and not 0 < self.seconds < 1e6:
+            raise ValueError(f"{kind}:seconds={self.seconds} is not a time: give seconds for a move, such as 0.5")
+        if not 0 <= self.batch <= 1024:
+            raise ValueError(f"{kind}:batch={self.batch} is not possible: give 0 (automatic) to 1024")
+        if not 0 <= self.temperature <= 10:
+            raise ValueError(f"{kind}:temperature={self.temperature} is not possible: give 0 (best move) to 10")
+        if not 0 <= self.resign < 0.5:
+            raise ValueError(f"{kind}:resign={self.resign} is not possible: give a chance from 0 (never) to 0.5")
+        if not 1_000 <= self.nodes <= 100_000_000:
+            raise ValueError(f"{kind}:nodes={self.nodes} is not possible: give 1000 to 100000000")
+
+
+@dataclass(frozen=True)
+class Zero(_NetworkSearch):
+    """AlphaGo Zero's search: PUCT with a network's policy and value."""
+
+    exploration: float = PuctParameters().exploration
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.exploration < 1e6:
             raise ValueError(f"zero:exploration={self.exploration} is not possible: give 0 or more")
 
 
 @dataclass(frozen=True)
-class Gumbel:
+class Gumbel(_NetworkSearch):
     """Gumbel search: sequential halving among the moves that a network proposes."""
 
-    model: str = "go9"
-    sims: int | None = None
-    seconds: float | None = None
     considered: int = GumbelParameters().considered
     value_scale: float = GumbelParameters().value_scale
-    batch: int = 0
-    temperature: float = 0.0
-    """0 plays the best move; above, moves are drawn with so much Gumbel noise: 1 draws as in self-play."""
-    resign: float = 0.0
-    tables: bool = False
-    backend: str = "fastest"
-    seed: int | None = None
-    nodes: int = 1_000_000
 
     def __post_init__(self) -> None:
-        _check_settings("gumbel", self)
+        super().__post_init__()
         if self.sims is None and self.seconds is not None:
             raise ValueError("gumbel plans its simulations in advance: give sims beside seconds, or take zero")
         if not 1 <= self.considered <= 1024:
@@ -90,21 +105,6 @@ class Gumbel:
             raise ValueError(
                 f"gumbel:sims={self.sims} is too much to plan: give up to {most} simulations, or take zero"
             )
-
-
-def _check_settings(kind: str, settings: Zero | Gumbel) -> None:
-    if settings.sims is not None and not 1 <= settings.sims <= 10_000_000:
-        raise ValueError(f"{kind}:sims={settings.sims} is not possible: give 1 or more simulations")
-    if settings.seconds is not None and not 0 < settings.seconds < 1e6:
-        raise ValueError(f"{kind}:seconds={settings.seconds} is not a time: give seconds for a move, such as 0.5")
-    if not 0 <= settings.batch <= 1024:
-        raise ValueError(f"{kind}:batch={settings.batch} is not possible: give 0 (automatic) to 1024")
-    if not 0 <= settings.temperature <= 10:
-        raise ValueError(f"{kind}:temperature={settings.temperature} is not possible: give 0 (best move) to 10")
-    if not 0 <= settings.resign < 0.5:
-        raise ValueError(f"{kind}:resign={settings.resign} is not possible: give a chance from 0 (never) to 0.5")
-    if not 1_000 <= settings.nodes <= 100_000_000:
-        raise ValueError(f"{kind}:nodes={settings.nodes} is not possible: give 1000 to 100000000")
 
 
 class ZeroAgent:
@@ -123,9 +123,10 @@ class ZeroAgent:
         self._searcher: Searcher | None = None
         self._root: AnyState | None = None
         self._tables: Tables | None = None
-        kind = "zero" if isinstance(settings, Zero) else "gumbel"
         limits = (f"{name}={getattr(self._settings, name)}" for name in ("sims", "seconds"))
-        self.name = f"{kind}:{settings.model}," + ",".join(text for text in limits if not text.endswith("None"))
+        self.name = f"{settings.kind}:{settings.model}," + ",".join(
+            text for text in limits if not text.endswith("None")
+        )
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""

@@ -56,7 +56,7 @@ def duel(
     """Play `games` games (rounded up to pairs) of the first model against the second, in parts if they are many."""
     evaluators = [load_evaluator(model, backend)[0] if isinstance(model, Path) else model for model in (first, second)]
     game, pairs, rng = open_game(spec), (games + 1) // 2, np.random.default_rng(seed)
-    nodes = 1 + (simulations + 1) * 2 * min(game.actions, 128)
+    nodes = 1 + (simulations + 1) * 2 * game.branching
     at_once = max(1, min(pairs, _NODES // (2 * nodes)))
     result = DuelResult(0, 0, 0)
     for begun in range(0, pairs, at_once):

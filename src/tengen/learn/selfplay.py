@@ -83,13 +83,12 @@ class SelfPlayWorker:
         """Play on with this evaluator."""
         settings, game = self.settings, self._game
         most = max(settings.simulations, settings.fast_simulations)
-        nodes = 1 + (most + 1) * game.actions * (2 if settings.keep_trees else 1)
         self._searcher = Searcher(
             game,
             evaluator,
             settings.parameters,
             trees=settings.slots,
-            nodes=min(nodes, 1 + (most + 1) * 2 * _BRANCHING) if self.spec.game != "go" else nodes,
+            nodes=1 + (most + 1) * game.branching * (2 if settings.keep_trees else 1),
             cache=_CACHE_BYTES // (4 * game.actions),
             seed=int(self._rng.integers(2**63)),
         )
@@ -186,10 +185,7 @@ class SelfPlayWorker:
     def _finish(self, ended: NDArray[np.int64]) -> None:
         """Put the games that are over with the finished ones."""
         game = self._game
-        margins, owners = np.zeros(len(ended), np.float32), np.zeros((len(ended), 0), np.int8)
-        count_up = getattr(game, "count_up", None)
-        if count_up is not None:
-            margins, owners = count_up(self._games, ended)
+        margins, owners = game.count_up(self._games, ended)
         players = game.to_play(self._games)
         for k, i in enumerate(ended):
             table = self._tables[i]
@@ -227,9 +223,6 @@ class SelfPlayWorker:
         if len(over):
             self._begin(over)
         self._resigns[index] = self._rng.random(len(index)) >= self.settings.resign_keep
-
-
-_BRANCHING = 32  # children that a chess position has on average, at most; a tree without room searches on unexpanded
 
 
 class _GameTable:

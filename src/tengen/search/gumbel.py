@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, TERMINAL, UNSEEN, action_value, back_up, set_out
+from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, TERMINAL, UNSEEN, action_value, arrive
 
 
 class GumbelParameters(NamedTuple):
@@ -181,17 +181,14 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = trees.stage[b, node]
+            stage = arrive(trees, paths, count)
             if stage == PENDING:
                 break
-            set_out(trees, paths, count)
             remaining[b] -= 1
             if stage == UNSEEN:
-                trees.stage[b, node] = PENDING
                 count += 1
                 found += 1
             else:
-                back_up(trees, paths, count, trees.value[b, node])
                 solved += 1
     return count
 

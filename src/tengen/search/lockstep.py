@@ -41,6 +41,8 @@ class Lockstep(Protocol):
     height: int
     width: int
     actions: int
+    branching: int
+    """How many actions a position has, at most or nearly so: trees are given room by it."""
 
     def allocate(self, count: int) -> Any:
         """`count` games at the start position."""
@@ -87,6 +89,11 @@ class Lockstep(Protocol):
 
     def to_play(self, games: Any) -> NDArray[np.int8]:
         """int8[B]: 1 where the player who began is to move, else 2."""
+        ...
+
+    def count_up(self, games: Any, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """How these games stand: the first player's margin, float32[n], and the owner of every point, int8[n, H * W],
+        1 the first player's; 0 and int8[n, 0] where a game knows no points."""
         ...
 
     def load(self, games: Any, i: int, state: Any) -> None:

@@ -35,7 +35,7 @@ class GoLockstep:
             raise ValueError(f"games are counted by area here, which {rules.name} rules do not: take chinese")
         self.spec = spec
         self.height = self.width = check_size(spec.size)
-        self.actions = spec.size**2 + 1
+        self.actions = self.branching = spec.size**2 + 1
         self.limit = spec.limit or 3 * spec.size**2
         self._flags, self._komi = rules.flags, rules.check_komi(spec.komi)
         self._encoder = get_encoder(spec.encoder)

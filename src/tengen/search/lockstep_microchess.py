@@ -10,13 +10,15 @@ from tengen.games.microchess.lockstep import copy_games, follow_paths, judge_gam
 from tengen.games.microchess.tables import UNKNOWN, Tables
 from tengen.search.lockstep import GameSpec
 
+_BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows
+
 
 class MicrochessLockstep:
     """Many games of Microchess by one set of rules."""
 
     def __init__(self, spec: GameSpec) -> None:
         self.spec = spec
-        self.height, self.width, self.actions = RANKS, FILES, ACTIONS
+        self.height, self.width, self.actions, self.branching = RANKS, FILES, ACTIONS, _BRANCHING
         self._flags = rule_flags(spec.rules, spec.double_step)
         self._encoder = get_microchess_encoder(spec.encoder)
         self.planes = self._encoder.planes
@@ -84,6 +86,10 @@ class MicrochessLockstep:
     def to_play(self, games: Board) -> NDArray[np.int8]:
         """int8[B]: WHITE or BLACK."""
         return games.info[:, TO_PLAY].astype(np.int8)
+
+    def count_up(self, games: Board, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """Nothing: chess knows no points."""
+        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
 
     def load(self, games: Board, i: int, state: GameState) -> None:
         """Make game i this state, played on by the rules of this lockstep."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, back_up, known_value, set_out
+from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, arrive, known_value
 
 
 class PuctParameters(NamedTuple):
@@ -69,17 +69,14 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = trees.stage[b, node]
+            stage = arrive(trees, paths, count)
             if stage == PENDING:
                 break
-            set_out(trees, paths, count)
             remaining[b] -= 1
             if stage == UNSEEN:
-                trees.stage[b, node] = PENDING
                 count += 1
                 found += 1
-            else:  # TERMINAL, or as deep as there is room for
-                back_up(trees, paths, count, trees.value[b, node])
+            else:
                 solved += 1
     return count
 

@@ -124,6 +124,25 @@ def back_up(trees, paths, k, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
+def arrive(trees, paths, k):  # type: ignore[no-untyped-def]
+    """Do what the end of path k asks for; returns its stage before.
+
+    UNSEEN: it is to be evaluated, and PENDING now. PENDING: nothing, the path is to be given up. Else, in a solved
+    position or as deep as there is room for, its value is known and written back at once.
+    """
+    b, node = paths.tree[k], paths.nodes[k, paths.length[k]]
+    stage = trees.stage[b, node]
+    if stage == PENDING:
+        return stage
+    set_out(trees, paths, k)
+    if stage == UNSEEN:
+        trees.stage[b, node] = PENDING
+    else:
+        back_up(trees, paths, k, trees.value[b, node])
+    return stage
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def action_value(trees, b, child):  # type: ignore[no-untyped-def]
     """Q of a child that has been visited: the mean of its simulations, or its exact value once it is solved."""
     if trees.stage[b, child] == TERMINAL:
