@@ -8,13 +8,14 @@ from typing import Final
 import numpy as np
 
 from tengen.agents.agent import Decision, of_game
+from tengen.agents.centipawns import chance_behind
 from tengen.agents.game_tree import decision, moves_to_consider
 from tengen.games import go, microchess
 from tengen.games.state import AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.budget import Budget, Clock
 from tengen.search.evaluation import get_evaluation
-from tengen.search.microchess_alphabeta import WIN, new_workspace, search_microchess
+from tengen.search.microchess_alphabeta import new_workspace, search_microchess
 
 _DEFAULT_DEPTH: Final = 3
 _DEFAULT_MICROCHESS_DEPTH: Final = 6
@@ -97,9 +98,4 @@ class AlphaBetaAgent:
         if result.value is None:
             return Decision(result.move, note=note, nodes=result.nodes)
         note += f", {result.value / 100:+.2f} pawns"
-        return Decision(result.move, _chance(result.value), pv=result.pv, note=note, nodes=result.nodes)
-
-
-def _chance(centipawns: float) -> float:
-    """The chance to win behind an advantage."""
-    return float(1 / (1 + 10 ** (-max(-WIN, min(WIN, centipawns)) / 400)))
+        return Decision(result.move, chance_behind(result.value), pv=result.pv, note=note, nodes=result.nodes)

@@ -5,20 +5,17 @@ since its own last one. When it dies, hangs or talks nonsense, `choose` raises A
 and the next `choose` starts it afresh.
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tengen.agents.agent import AgentError, Decision, of_game
-from tengen.agents.engine_process import find_program
+from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, ForeignEngine
 from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
 from tengen.agents.kata_rules import rules_as_json
 from tengen.games.go import BLACK, RESIGN, WHITE, GameState, RuleSet, from_gtp, to_gtp
 from tengen.games.state import AnyState
 
-DEFAULT_TIMEOUT: Final = 60.0
 _COLORS: Final = {BLACK: "black", WHITE: "white"}
 Moves = list[tuple[int, int]]
 
@@ -35,20 +32,14 @@ class _Beginning:
     white: tuple[int, ...]
 
 
-class GtpEngine:
-    """An engine in a subprocess. `timeout`: how many seconds a command may take, beyond the thinking time
-    that `choose` allows."""
+class GtpEngine(ForeignEngine[GtpConnection]):
+    """An engine in a subprocess."""
 
     def __init__(self, command: str, timeout: float = DEFAULT_TIMEOUT) -> None:
-        self._argv = find_program(command, "gnugo --mode gtp")
-        self.timeout = timeout
-        self.name = Path(self._argv[0]).stem
-        self._connection: GtpConnection | None = None
+        super().__init__(command, "gnugo --mode gtp", timeout)
         self._commands: frozenset[str] = frozenset()
         self._known: tuple[_Beginning, Moves] | None = None
         self._told_seconds: int | None = None
-        self._lock = threading.Lock()
-        self._closed = False
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The engine's move, legal or not; AgentError if it gives none."""
@@ -107,41 +98,17 @@ class GtpEngine:
             self._drop()
             raise
 
-    def close(self) -> None:
-        """End the engine. It does not start again."""
-        with self._lock:
-            self._closed = True
-            connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
     # ------------------------------------------------------------------------------------------ private
 
-    def _connected(self) -> GtpConnection:
-        """The running engine, started if need be."""
-        with self._lock:
-            if self._closed:
-                raise AgentError(f"{self.name} has been closed")
-            if self._connection is not None:
-                return self._connection
-            connection = self._connection = GtpConnection(self._argv, self.name)
+    def _start(self) -> GtpConnection:
+        return GtpConnection(self._argv, self.name)
+
+    def _greet(self, connection: GtpConnection) -> None:
         self._known = self._told_seconds = None
         try:
             self._commands = frozenset(connection.ask("list_commands", self.timeout).split())
         except GtpRefusal:
             self._commands = frozenset()
-        except AgentError:
-            self._drop()
-            raise
-        return connection
-
-    def _drop(self) -> None:
-        """Forget an engine that failed; the next command starts another."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-        self._known = None
-        if connection is not None:
-            connection.close(patience=0.0)
 
     def _send(self, command: str, timeout: float | None = None) -> str:
         return self._connected().ask(command, self.timeout if timeout is None else timeout)

@@ -5,21 +5,19 @@ started when it is first needed and given the whole game with every move. When i
 `choose` raises AgentError with the reason, and the next `choose` starts it afresh.
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tengen.agents.agent import AgentError, Decision, of_game
-from tengen.agents.engine_process import find_program
+from tengen.agents.centipawns import chance_behind
+from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, ForeignEngine
 from tengen.agents.uci_connection import UciConnection, UciOption
 from tengen.games.microchess import GameState, variant_name, variants_path
 from tengen.games.state import AnyState
 
-DEFAULT_TIMEOUT: Final = 60.0
 DEFAULT_MOVETIME: Final = 100
-_ENOUGH_CENTIPAWNS: Final = 100_000  # a mate is worth this
+_MATE: Final = 100_000  # centipawns that it is worth
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,16 @@ class Uci:
         return given
 
 
-class UciEngine:
-    """An engine in a subprocess. `timeout`: how many seconds a command may take, beyond the thinking time."""
+class UciEngine(ForeignEngine[UciConnection]):
+    """An engine in a subprocess."""
 
     def __init__(self, settings: Uci, timeout: float = DEFAULT_TIMEOUT) -> None:
-        self._argv = find_program(settings.program, "fairy-stockfish")
+        super().__init__(settings.program, "fairy-stockfish", timeout)
         self._settings = settings
-        self.timeout = timeout
-        self.name = Path(self._argv[0]).stem
-        self._connection: UciConnection | None = None
         self._options: dict[str, UciOption] = {}
         self._variant: str | None = None
         self._rules: str | None = None
         self._known: list[str] | None = None
-        self._lock = threading.Lock()
-        self._closed = False
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The engine's move; AgentError if it gives none that is legal."""
@@ -96,24 +89,12 @@ class UciEngine:
             self._drop()
             raise
 
-    def close(self) -> None:
-        """End the engine. It does not start again."""
-        with self._lock:
-            self._closed = True
-            connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
     # ---------------------------------------------------------------------------------- starting, ending
 
-    def _connected(self) -> UciConnection:
-        """The running engine, started and with its options set if need be."""
-        with self._lock:
-            if self._closed:
-                raise AgentError(f"{self.name} has been closed")
-            if self._connection is not None:
-                return self._connection
-            connection = self._connection = UciConnection(self._argv, self.name)
+    def _start(self) -> UciConnection:
+        return UciConnection(self._argv, self.name)
+
+    def _greet(self, connection: UciConnection) -> None:
         self._variant = self._rules = self._known = None
         self._options = connection.options(self.timeout)
         self._set(connection, "Threads", self._settings.threads, needed=self._settings.threads != 1)
@@ -122,14 +103,6 @@ class UciEngine:
         if self._settings.skill is not None:
             self._set(connection, "Skill Level", self._settings.skill)
         connection.ask("isready", "readyok", self.timeout)
-        return connection
-
-    def _drop(self) -> None:
-        """Forget an engine that failed; the next command starts another."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close(patience=0.0)
 
     def _send(self, command: str, last_word: str, timeout: float | None = None) -> list[str]:
         return self._connected().ask(command, last_word, self.timeout if timeout is None else timeout)
@@ -228,7 +201,7 @@ def _chance(info: Sequence[str]) -> float | None:
     except ValueError:
         return None
     if kind == "mate":
-        number = _ENOUGH_CENTIPAWNS if number > 0 else -_ENOUGH_CENTIPAWNS
+        number = _MATE if number > 0 else -_MATE
     elif kind != "cp":
         return None
-    return float(1 / (1 + 10 ** (-max(-_ENOUGH_CENTIPAWNS, min(_ENOUGH_CENTIPAWNS, number)) / 400)))
+    return chance_behind(number)

@@ -5,28 +5,23 @@ network's moves as a heat map, the move that was played, and the three likeliest
 while the run is under way too, for it only reads.
 """
 
-import base64
 from collections.abc import Mapping
 from dataclasses import fields
 from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen.data.dataset import Dataset, DatasetError
 from tengen.games.go import BLACK, to_gtp
 from tengen.games.go.draw import board_svg
 from tengen.learn.curves import draw_curves
+from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.samples import Sample, draw_samples
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.supervised_data import chosen_games
 from tengen.nets.model_file import read_model
 
-REPORT_FILE: Final = "report.html"
-CURVES_FILE: Final = "curves.png"
 _FAINT: Final = 0.005  # smaller probabilities are not drawn
 
 
@@ -34,20 +29,19 @@ def write_report(run: Path, samples: int = 12) -> Path:
     """Write the report of the run in this directory; returns the path of the page."""
     settings, metrics = read_settings(run), read_metrics(run)
     curves = draw_curves(metrics)
-    page = Template((resources.files("tengen.learn") / "report_page.html").read_text(encoding="utf-8")).substitute(
+    return write_page(
+        run,
+        "report_page.html",
+        curves,
         title=escape(run.resolve().name),
         subtitle=_subtitle(settings),
         figures=_figures(run, metrics),
-        curves=base64.b64encode(curves).decode(),
         phases=_phases(metrics),
         sheet=_sheet(run, settings, samples),
         settings="".join(
             f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in settings.items()
         ),
     )
-    write_atomically(run / CURVES_FILE, curves)
-    write_atomically(run / REPORT_FILE, page.encode())
-    return run / REPORT_FILE
 
 
 def _subtitle(settings: Mapping[str, Any]) -> str:

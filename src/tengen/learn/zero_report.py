@@ -4,26 +4,20 @@ The learning curve, losses, speed, what the settings were, and some of the newes
 written at any time, while the run is under way too, for it only reads.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from tengen._files import write_atomically
 from tengen.learn.replay_chunks import ChunkFolder
+from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
 from tengen.learn.zero_games import GameRecord, replay_game
-
-REPORT_FILE: Final = "report.html"
-CURVES_FILE: Final = "curves.png"
 
 
 def is_zero_run(run: Path) -> bool:
@@ -39,11 +33,13 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
     if not lines:
         raise RunDirectoryError(f"the run in {run} has completed no round yet: there is nothing to report")
     curves = draw_zero(lines)
-    page = Template((resources.files("tengen.learn") / "zero_page.html").read_text(encoding="utf-8")).substitute(
+    return write_page(
+        run,
+        "zero_page.html",
+        curves,
         title=escape(run.resolve().name),
         subtitle=escape(f"{config.game} {config.size}, {config.rules} rules: {config.network} on {config.encoder}"),
         figures=_figures(lines),
-        curves=base64.b64encode(curves).decode(),
         duels=_duels(lines),
         sheet="".join(map(_game, newest_games(run, config, games))),
         changes=_changes(metrics),
@@ -52,9 +48,6 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
             for field in fields(config)
         ),
     )
-    write_atomically(run / CURVES_FILE, curves)
-    write_atomically(run / REPORT_FILE, page.encode())
-    return run / REPORT_FILE
 
 
 def newest_games(run: Path, config: ZeroConfig, count: int) -> list[GameRecord]:

@@ -18,11 +18,11 @@ from typing import BinaryIO, Final, TextIO
 
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision, Stoppable
+from tengen.agents.centipawns import centipawns
 from tengen.agents.registry import load_agent, with_limit
 from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, GameState, rule_flags, variant_name
 from tengen.serve.uci_protocol import (
     Go,
-    centipawns,
     parse_go,
     parse_option,
     parse_position,

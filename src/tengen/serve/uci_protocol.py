@@ -4,7 +4,6 @@ Nothing here knows chess. Whatever arrives, be it binary junk, numbers of a hund
 without end, becomes a request or is left out.
 """
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ _NUMBERS: Final = (
 )  # fmt: skip
 _MOVES_LEFT: Final = 25  # that a game is expected to last for each player, when the program does not say
 _SHORTEST: Final = 0.001
-_MOST_CENTIPAWNS: Final = 9_999
 
 
 @dataclass(frozen=True)
@@ -109,13 +107,6 @@ def parse_position(words: Sequence[str]) -> tuple[str | None, list[str]]:
     if where[:1] == ["fen"] and len(where) > 1:
         return " ".join([*where[1:], *["w", "-", "-", "0", "1"][len(where) - 2 :]]), moves
     raise ValueError("a position is `startpos` or `fen FEN`, and there may be `moves` behind it")
-
-
-def centipawns(chance: float) -> int:
-    """A chance to win as chess programs tell it: 0.5 is 0, 0.64 is 100."""
-    if not 0 < chance < 1:
-        return _MOST_CENTIPAWNS if chance >= 1 else -_MOST_CENTIPAWNS
-    return max(-_MOST_CENTIPAWNS, min(_MOST_CENTIPAWNS, round(400 * math.log10(chance / (1 - chance)))))
 
 
 def printable(text: str, longest: int = 200) -> str:

@@ -11,21 +11,19 @@ from tengen.games.state import RESIGN
 if TYPE_CHECKING:
     from tengen.games.microchess.state import GameState
 
-FIGURES = ".♙♘♗♖♕♔♟♞♝♜♛♚"
 _SOLID = " ♟♞♝♜♛♚"  # the full shapes are drawn for both colours, and coloured
 _LIGHT, _DARK, _LAST = "#f0d9b5", "#b58863", "#f7ec59"
 
 
-def board_text(state: "GameState", *, figures: bool = False) -> str:
-    """The board with coordinates, capitals White's, the last move's square in brackets; or with chess figures."""
-    glyphs = FIGURES if figures else PIECES
+def board_text(state: "GameState") -> str:
+    """The board with coordinates, capitals White's, the last move's square in brackets."""
     last = _last_target(state)
     letters = "   " + " ".join(FILE_NAMES)
     lines = [letters]
     for rank in reversed(range(RANKS)):
         line = ""
         for square in range(rank * FILES, (rank + 1) * FILES):
-            glyph = glyphs[state.piece_at(square)]
+            glyph = PIECES[state.piece_at(square)]
             if square == last:
                 line += f"({glyph})"
             else:
