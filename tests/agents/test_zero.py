@@ -137,10 +137,10 @@ def test_time_limits_the_search(model: Path) -> None:
     now = ticking()
     agent = agent_of("zero", model, seconds=3.0, clock=lambda: next(now))
     decision = agent.choose(START)
-    assert next(now) <= 4.0
+    assert next(now) <= 3.5  # with the looks before and after
     assert simulations_of(decision) >= 3
     before = next(now)
-    assert agent.choose(START.play(0), seconds=1.0).move in START.play(0).legal_moves()
+    assert agent.choose(START.play(0), seconds=1.5).move in START.play(0).legal_moves()
     assert next(now) - before <= 2.5
 
 

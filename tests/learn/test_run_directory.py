@@ -58,6 +58,14 @@ def test_it_belongs_to_one_run_for_ever(tmp_path: Path) -> None:
     RunDirectory(tmp_path, SETTINGS | {"threads": 4}).close()  # a refusal leaves no lock behind
 
 
+def test_it_goes_on_when_there_are_new_settings(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, SETTINGS).close()
+    with pytest.raises(RunDirectoryError, match="with start_from '' where you ask for 'go9'"):
+        RunDirectory(tmp_path, SETTINGS | {"start_from": "go9"}, usual={"start_from": ""})
+    RunDirectory(tmp_path, SETTINGS | {"start_from": ""}, usual={"start_from": ""}).close()
+    assert read_settings(tmp_path) == SETTINGS | {"start_from": ""}
+
+
 def test_a_torn_line_is_dropped_and_later_steps_with_it(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path, SETTINGS)
     for step in (10, 20, 30):

@@ -26,7 +26,7 @@ from tengen.search.puct import PuctParameters
 from tengen.search.searcher import Searcher, SearchResult
 from tengen.search.tree import TERMINAL, action_value, find_child
 
-_CLOCK_SHARE = 0.9  # of a time limit that goes to simulations
+_CLOCK_SHARE = 0.97  # of a time limit that goes to simulations
 _ENDLESS = 1 << 30
 _PLANNED = 20_000_000  # simulations times actions compared that a schedule of Gumbel search may have
 _TOLD = 10  # how many moves a decision tells about
@@ -227,9 +227,12 @@ class ZeroAgent:
         simulations = _ENDLESS if settings.sims is None else settings.sims
         noise = settings.temperature if isinstance(settings, Gumbel) else 0.0
         searcher.begin(roots, _ONLY, simulations, noise)
-        while not self._stop.is_set() and (deadline is None or self._clock() < deadline):
+        now, last = self._clock(), 0.0
+        while not self._stop.is_set() and (deadline is None or now + last < deadline):  # another like the last fits in
             if not searcher.step(roots, _ONLY) or _is_solved(searcher):
                 break
+            before, now = now, self._clock()
+            last = now - before
         return searcher.conclude(_ONLY)
 
     # ---------------------------------------------------------------------------------------- deciding

@@ -33,8 +33,17 @@ class RunDirectoryError(ValueError):
 class RunDirectory:
     """An open run directory; only one process can have it open."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Setting], free: frozenset[str] = frozenset()) -> None:
-        """Make the directory, or open it again. `free` settings may differ from those of the first call."""
+    def __init__(
+        self,
+        path: Path,
+        settings: Mapping[str, Setting],
+        free: frozenset[str] = frozenset(),
+        usual: Mapping[str, Setting] | None = None,
+    ) -> None:
+        """Make the directory, or open it again. `free` settings may differ from those of the first call.
+
+        `usual`: what settings are where the directory does not say, being older than they are.
+        """
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
         self._board: TensorBoardLog | None = None
@@ -42,7 +51,7 @@ class RunDirectory:
         self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b")
         try:
             self._lock()
-            self._check(settings, free)
+            self._check(settings, free, usual or {})
         except BaseException:
             self._metrics.close()
             raise
@@ -85,10 +94,10 @@ class RunDirectory:
         if not try_lock(self._metrics):
             raise RunDirectoryError(f"the run in {self.path} is under way in another process")
 
-    def _check(self, settings: Mapping[str, Setting], free: frozenset[str]) -> None:
+    def _check(self, settings: Mapping[str, Setting], free: frozenset[str], usual: Mapping[str, Setting]) -> None:
         path = self.path / CONFIG_FILE
         if path.exists():
-            there = read_settings(self.path)
+            there = {**usual, **read_settings(self.path)}
             for name in {**settings, **there}:
                 if name not in free and there.get(name) != settings.get(name):
                     raise RunDirectoryError(

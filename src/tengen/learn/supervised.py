@@ -64,7 +64,7 @@ def train_supervised(
     """
     _check_before_writing(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_SETTINGS)
+    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)))
     try:
         trainer = _Trainer(config, run)
         if not report:

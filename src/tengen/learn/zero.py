@@ -55,7 +55,7 @@ def learn_zero(
     check_network(config, open_game(config.game_spec()))
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
-    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS)
+    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()))
     try:
         loop = _Loop(config, run)
         if changed:
