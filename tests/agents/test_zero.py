@@ -128,6 +128,32 @@ def test_simulations_limit_the_search(model: Path, kind: str) -> None:
     assert simulations_of(agent_of(kind, model).choose(START)) == 64
 
 
+class Remembering:
+    """A network that remembers the sizes of its batches."""
+
+    def __init__(self, network: Any) -> None:
+        self._network, self.architecture = network, network.architecture
+        self.sizes: list[int] = []
+
+    def evaluate(self, planes: np.ndarray) -> Any:
+        self.sizes.append(len(planes))
+        return self._network.evaluate(planes)
+
+
+@both_kinds
+def test_an_agent_that_is_ready_needs_nothing_new(model: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zero, "load_evaluator", lambda name, backend: _with(load_evaluator(name, backend), Remembering))
+    agent, fresh = (agent_of(kind, model, sims=100, batch=7) for _ in range(2))
+    agent.check(START)
+    prepared = list(agent._evaluator.sizes)
+    assert set(prepared) == set(range(1, 8))
+    agent.check(START.play(0))
+    assert agent._evaluator.sizes == prepared  # once is enough
+    assert told(agent.choose(START)) == told(fresh.choose(START))
+    assert agent.choose(START.play(0)).move in START.play(0).legal_moves()
+    assert set(agent._evaluator.sizes) == set(prepared)
+
+
 def ticking(step: float = 0.5) -> Iterator[float]:
     """A clock of our own: it jumps at each look."""
     return iter(np.arange(0, 10_000, step).tolist())

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
-from tengen.games.microchess import RESIGN, GameState
+from tengen.games.microchess import RESIGN, WHITE, GameState
 from tengen.games.state import AnyState
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
@@ -136,6 +136,27 @@ def test_the_greeting_offers_the_options() -> None:
     assert lines[-1] == "uciok"
     names = [line.split(" type ")[0] for line in lines if line.startswith("option")]
     assert names == [f"option name {name}" for name in ("UCI_Variant", "Rules", "Agent", "Move Overhead")]
+
+
+class Preparing(Scripted):
+    """An agent that has to get ready, and cannot for Black's moves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ready_for: list[AnyState] = []
+
+    def check(self, state: AnyState) -> None:
+        if state.to_play != WHITE:
+            raise AgentError("white only")
+        self.ready_for.append(state)
+
+
+def test_isready_lets_the_agent_get_ready() -> None:
+    agent = Preparing()
+    lines = converse(b"isready\nposition startpos moves d2d4\nisready\n", "scripted", agent)
+    assert lines == ["readyok", "info string white only", "readyok"]
+    assert [state.fen() for state in agent.ready_for] == [GameState.new().fen()]
+    assert not agent.asked
 
 
 def test_a_whole_game_move_by_move() -> None:

@@ -130,7 +130,7 @@ class ZeroAgent:
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
-        self.check(state)
+        self._refuse_other_games(state)
         self._stop.clear()
         if state.is_over:
             return Decision(PASS, note="the game is over")
@@ -149,16 +149,11 @@ class ZeroAgent:
         return self._decide(game, searcher, state, result, note)
 
     def check(self, state: AnyState) -> None:
-        """AgentError if this is not a game that the model has learned."""
-        if state.game != self._card.game:
-            raise AgentError(f"{self.name} plays {self._card.game.title()}, and this is a game of {state.game.title()}")
-        if isinstance(state, GameState) and state.size != self._card.size:
-            size = self._card.size
-            raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
-        try:
-            open_game(_spec_of(state, self._card.encoder))
-        except ValueError as error:
-            raise AgentError(f"{self.name} cannot play this: {error}") from None
+        """Get ready to move at once; AgentError if this is not a game that the model has learned."""
+        self._refuse_other_games(state)
+        if self._searcher is None and not state.is_over:
+            _, searcher, roots = self._ready(state)
+            searcher.warm_up(roots, _ONLY)
 
     def stop(self) -> None:
         """Let a `choose` in another thread return with the best it knows."""
@@ -169,6 +164,18 @@ class ZeroAgent:
         self._searcher = self._root = self._spec = None
 
     # --------------------------------------------------------------------------------------- searching
+
+    def _refuse_other_games(self, state: AnyState) -> None:
+        """AgentError if this is not a game that the model has learned."""
+        if state.game != self._card.game:
+            raise AgentError(f"{self.name} plays {self._card.game.title()}, and this is a game of {state.game.title()}")
+        if isinstance(state, GameState) and state.size != self._card.size:
+            size = self._card.size
+            raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
+        try:
+            open_game(_spec_of(state, self._card.encoder))
+        except ValueError as error:
+            raise AgentError(f"{self.name} cannot play this: {error}") from None
 
     def _by_tables(self, state: AnyState) -> Decision | None:
         """The best move by the endgame tables, if they are asked for and know the position."""

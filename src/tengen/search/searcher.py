@@ -97,6 +97,16 @@ class Searcher:
         """Follow one action in each of the first games, keeping what the trees know below it; -1 leaves one alone."""
         keep_subtrees(self.trees, actions, self._spare)
 
+    def warm_up(self, roots: Any, index: NDArray[np.int64]) -> None:
+        """Do once what the first searches would else have to wait for; forgets the trees of these games.
+
+        Kernels are loaded, and the network is asked for batches of all sizes, for each of which it may get ready anew.
+        """
+        for count in range(1, len(self._planes) + 1):
+            self.evaluator.evaluate(self._planes[:count])
+        self.search(roots, index, 1)
+        self.forget(index)
+
     def prepare(self, roots: Any, index: NDArray[np.int64]) -> None:
         """Evaluate those of these roots that have not been yet. None of the games may be over."""
         fresh = index[self.trees.stage[index, 0] != EXPANDED]

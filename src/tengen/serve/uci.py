@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import BinaryIO, Final, TextIO
 
 from tengen import __version__
-from tengen.agents.agent import Agent, AgentError, Decision, Stoppable
+from tengen.agents.agent import Agent, AgentError, Decision, Particular, Stoppable
 from tengen.agents.centipawns import centipawns
 from tengen.agents.registry import load_agent, with_limit
 from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, GameState, rule_flags, variant_name
@@ -127,6 +127,11 @@ class UciServer:
     def isready(self, _: list[str]) -> None:
         if self._thread is None:
             self.state.legal_moves()  # the first position loads the kernels
+            if isinstance(self._agent, Particular):
+                try:
+                    self._agent.check(self.state)
+                except AgentError as error:
+                    self._say(f"info string {printable(str(error))}")
         self._say("readyok")
 
     def ucinewgame(self, _: list[str]) -> None:
