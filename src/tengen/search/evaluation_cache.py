@@ -25,7 +25,9 @@ class EvaluationCache(NamedTuple):
 def new_cache(slots: int, actions: int) -> EvaluationCache:
     """An empty cache with room for at least so many positions."""
     size = 1 << max(1, slots - 1).bit_length()
-    return EvaluationCache(np.zeros(size, np.uint64), np.zeros((size, actions), np.float32), np.zeros(size, np.float32))
+    # Written to at once: a search that is the first to touch its memory spends an eighth of its time on that.
+    logits = np.full((size, actions), 0.0, np.float32)
+    return EvaluationCache(np.zeros(size, np.uint64), logits, np.zeros(size, np.float32))
 
 
 @njit(cache=True, nogil=True)
