@@ -20,14 +20,11 @@ from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.supervised_config import SupervisedConfig
 
 from ..data.packed_games import record
+from ..program import COMMAND
 
 runner = CliRunner()
 SMALL = ["--size", "5", "--network", "small:filters=4-4,dense=8", "--batch", "16", "--positions", "160"]
 SMALL += ["--epoch", "80", "--validate", "32"]
-# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
-COMMAND = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
-)
 
 
 @pytest.fixture(scope="module")

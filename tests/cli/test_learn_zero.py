@@ -23,6 +23,8 @@ from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config
 from tengen.learn.zero_progress import ZeroProgress
 
+from ..program import COMMAND
+
 runner = CliRunner()
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes"
 TOY = ["--size", "3", "--komi", "0.5", "--network", NETWORK, "--simulations", "4", "--slots", "8", "--positions", "100"]
@@ -40,10 +42,6 @@ TOY += [
     "--backend",
     "openvino",
 ]
-# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
-COMMAND = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
-)
 
 
 def test_every_setting_is_an_option_with_its_help_and_its_presets() -> None:

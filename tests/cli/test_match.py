@@ -12,11 +12,9 @@ from typer.testing import CliRunner
 from tengen.cli.main import app
 from tengen.data.sgf import read_sgf
 
+from ..program import COMMAND
+
 runner = CliRunner()
-# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
-COMMAND = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
-)
 
 
 def start(arguments: list[str], folder: Path) -> "subprocess.Popen[str]":

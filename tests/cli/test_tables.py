@@ -10,11 +10,9 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 
+from ..program import COMMAND
+
 runner = CliRunner()
-# SIGINT may come to us ignored (from a shell's background job); the command must see it all the same.
-COMMAND = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tengen.cli.main import main; main()"
-)
 
 
 @pytest.fixture(scope="module")

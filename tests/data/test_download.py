@@ -23,6 +23,7 @@ from tengen.data.fetch import DownloadError, PartFile, Patience, Unreachable, Wa
 from tengen.data.kgs_index import parse_index
 from tengen.data.manifest import FolderInUse, Manifest, read_manifest
 
+from ..program import COMMAND
 from .record_site import MIDDLE, NEWEST, OLDEST, Handler, Site, archive, cut, fail, hold, instead
 
 REAL = Path(__file__).parents[3] / "shared" / "data"
@@ -270,8 +271,7 @@ def test_killed_at_any_rename_nothing_is_fetched_twice(
 
 
 def command(site: Site, folder: Path, *more: str) -> list[str]:
-    code = "from tengen.cli.main import main; main()"
-    return [sys.executable, "-c", code, "data", "download", "--mirror", site.url, "--out", str(folder), *more]
+    return [sys.executable, "-c", COMMAND, "data", "download", "--mirror", site.url, "--out", str(folder), *more]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
