@@ -300,6 +300,13 @@ def test_a_run_without_its_trainer_says_so(tmp_path: Path) -> None:
         run_stand_ins(toy_config(iterations=4), tmp_path)
 
 
+def test_fewer_simulations_than_a_preset_begins_with() -> None:
+    assert preset_config("microchess").first_simulations == 32
+    assert preset_config("microchess", {"simulations": 16}).first_simulations == 16
+    with pytest.raises(ValueError, match="or 0 for no rise"):
+        preset_config("microchess", {"simulations": 16, "first_simulations": 20})
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_whole(name: str) -> None:
     from tengen.learn.zero_trainer import check_network

@@ -132,7 +132,10 @@ class ZeroConfig(SelfPlaySettings):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
         if self.first_simulations > self.simulations:
-            raise ValueError(f"first_simulations {self.first_simulations} is more than simulations {self.simulations}")
+            raise ValueError(
+                f"first_simulations {self.first_simulations} is more than simulations {self.simulations}: give up to "
+                f"{self.simulations}, or 0 for no rise"
+            )
         if self.window_first > self.window_most:
             raise ValueError(f"window_first {self.window_first} is more than window_most {self.window_most}")
 
@@ -253,10 +256,13 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
 
 
 def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> ZeroConfig:
-    """The preset's configuration, but for what is given."""
+    """The preset's configuration, but for what is given. Its rise of simulations ends where fewer are given."""
     if preset not in PRESETS:
         raise ValueError(f"no preset is called {preset[:40]!r}: choose from {', '.join(PRESETS)}")
-    return ZeroConfig(**{**PRESETS[preset], "preset": preset, **(given or {})})
+    settings = {**PRESETS[preset], "preset": preset, **(given or {})}
+    if "first_simulations" in settings and "first_simulations" not in (given or {}):
+        settings["first_simulations"] = min(settings["first_simulations"], settings["simulations"])
+    return ZeroConfig(**settings)
 
 
 def read_config(run: Path, given: Mapping[str, Any] | None = None) -> ZeroConfig:
