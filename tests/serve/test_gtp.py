@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from tengen import __version__
-from tengen.agents.agent import AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.agents.random import Random, RandomAgent
+from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, GameState, from_gtp
 from tengen.serve.gtp import COMMANDS, GtpServer
@@ -52,7 +53,7 @@ class Scripted:
 class Session:
     """A server that is spoken to one line at a time."""
 
-    def __init__(self, agent: Scripted | RandomAgent | None = None, **options: object) -> None:
+    def __init__(self, agent: Agent | None = None, **options: object) -> None:
         self.agent = agent or RandomAgent(Random(seed=1))
         self.log = io.StringIO()
         self.server = GtpServer(self.agent, io.BytesIO(), io.BytesIO(), log=self.log, **options)  # type: ignore[arg-type]
@@ -519,6 +520,39 @@ def test_final_score_and_status(session: Session) -> None:
     assert session.ok("final_status_list dead") == ""
     assert "E3" in session.ok("final_status_list alive")
     assert session.fails("final_status_list") == session.fails("final_status_list zombie") == "syntax error"
+
+
+@pytest.mark.parametrize("spec", ["random:seed=1", "fast-policy", "uct:playouts=200,seed=1"])
+def test_cleanup_captures_dead_stones_and_then_passes(spec: str) -> None:
+    session = Session(load_agent(spec), size=5)
+    session.all(FINISHED + ";play b E3;play w pass;play b pass")
+    for _ in range(3):
+        assert session.ok("final_status_list dead") == "E3"
+        assert session.ok("kgs-genmove_cleanup w") != "pass"
+        if not session.server.state.color_at(from_gtp("E3", 5)):
+            break
+        session.ok("play b pass")
+    assert session.server.state.captures == (0, 1)
+    assert session.ok("final_status_list dead") == ""
+
+
+def test_cleanup_fills_liberties_from_outside_first(session: Session) -> None:
+    """White's two stones have one eye; Black, whose agent always passes, closes in and then captures."""
+    session = Session(Scripted(), size=5)
+    session.all("boardsize 5;play w A2;play w B2;play w B1")
+    session.all("".join(f"play b {point};" for point in "A3 B3 D1 D2 D3 C4 E4 B5".split()) + "play w pass")
+    played = []
+    while session.server.state.captures[0] < 3:
+        played.append(session.ok("kgs-genmove_cleanup b"))
+        session.ok("play w pass")
+    assert played == ["C1", "C2", "A1"] or played == ["C2", "C1", "A1"]
+    assert session.ok("kgs-genmove_cleanup b") == "pass"
+
+
+def test_cleanup_leaves_living_stones_alone() -> None:
+    session = Session(Scripted(), size=5)
+    session.all(FINISHED)
+    assert session.ok("kgs-genmove_cleanup w") == session.ok("kgs-genmove_cleanup b") == "pass"
 
 
 def test_a_draw_is_0(session: Session) -> None:

@@ -36,6 +36,7 @@ from tengen.games.go import (
 from tengen.games.go.coordinates import check_size, fixed_handicap
 from tengen.search.status import dead_stones
 from tengen.serve.clock import Clock, TimeSettings
+from tengen.serve.gtp_cleanup import cleanup_move
 from tengen.serve.gtp_game import handicap_places, read_game, resumed, strings_of, under_rules
 from tengen.serve.gtp_protocol import (
     Command,
@@ -219,10 +220,19 @@ class GtpServer:
         return ""
 
     def genmove(self, arguments: Arguments) -> str:
+        return self._generate(arguments, self._choose)
+
+    def genmove_cleanup(self, arguments: Arguments) -> str:
+        """As `genmove`, but it does not pass while stones of the opponent are dead and can be captured."""
+        return self._generate(
+            arguments, lambda state, seconds: cleanup_move(state, lambda: self._choose(state, seconds))
+        )
+
+    def _generate(self, arguments: Arguments, choose: Callable[[GameState, float | None], int]) -> str:
         color = as_color(argument(arguments, 0))
         state = resumed(self.state).with_to_play(color)
         began, clock = self._now(), self._clocks[color]
-        move = self._choose(state, clock.budget(int(np.sum(state.stones == EMPTY))))
+        move = choose(state, clock.budget(int(np.sum(state.stones == EMPTY))))
         clock.spend(self._now() - began)
         if move != RESIGN:
             self._game.append(state.play(move))
@@ -352,7 +362,7 @@ COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
     "loadsgf": GtpServer.loadsgf,
     "play": GtpServer.play,
     "genmove": GtpServer.genmove,
-    "kgs-genmove_cleanup": GtpServer.genmove,
+    "kgs-genmove_cleanup": GtpServer.genmove_cleanup,
     "reg_genmove": GtpServer.reg_genmove,
     "undo": GtpServer.undo,
     "time_settings": GtpServer.time_settings,
