@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from tengen.games.go import BLACK, WHITE
-from tengen.games.go.board import BORDER, EMPTY, EMPTY_COUNT, NO_CELL, TO_PLAY, Board, allocate, cell_count, new_board
+from tengen.games.go.board import (
+    BORDER,
+    EMPTY,
+    EMPTY_COUNT,
+    NO_CELL,
+    TO_PLAY,
+    Board,
+    allocate,
+    cell_count,
+    new_board,
+    set_stones,
+)
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import is_breathing, play_move
 from tengen.games.go.playout import is_eye
@@ -121,27 +132,43 @@ def test_playouts_end_with_nothing_left_to_play(size: int) -> None:
     assert first_player[board.color == BORDER].sum() == 0
 
 
+def some_playouts(board: Board, size: int, ownership: np.ndarray, count: int, seed: int) -> tuple[int, int]:
+    return fast_playouts(  # type: ignore[no-any-return]
+        board,
+        allocate(size),
+        new_tracker(size),
+        TABLES,
+        some_policy().factors,
+        0,
+        new_draw_room(size),
+        np.zeros(cell_count(size), np.uint8),
+        ownership,
+        count,
+        np.array([seed], np.uint64),
+    )
+
+
 def test_the_same_seed_plays_the_same_games() -> None:
-    size, policy = 9, some_policy()
-    results = []
-    for seed in (3, 3, 4):
-        rng = np.array([seed], np.uint64)
-        results.append(
-            fast_playouts(
-                new_board(size),
-                allocate(size),
-                new_tracker(size),
-                TABLES,
-                policy.factors,
-                0,
-                new_draw_room(size),
-                np.zeros(cell_count(size), np.uint8),
-                np.zeros(cell_count(size), np.int64),
-                10,
-                rng,
-            )
-        )
+    ownership = np.zeros((3, cell_count(9)), np.int64)
+    results = [some_playouts(new_board(9), 9, ownership[i], 10, seed) for i, seed in enumerate((3, 3, 4))]
     assert results[0] == results[1] != results[2]
+    assert np.array_equal(ownership[0], ownership[1]) and not np.array_equal(ownership[0], ownership[2])
+
+
+def test_the_caller_gets_the_ownership_added_up() -> None:
+    size, count = 5, 20
+    black = [to_cell(point, size) for point in (5, 6, 7, 8, 9, 1, 3)]  # a group with three eyes above its wall
+    board = new_board(size)
+    cells = board.color.copy()
+    cells[black] = BLACK
+    assert set_stones(board, cells)
+    ownership = np.zeros(cell_count(size), np.int64)
+    total, _ = some_playouts(board, size, ownership, count, 1)
+    assert ownership.sum() == total
+    assert all(ownership[to_cell(point, size)] == count for point in range(10))
+    assert np.abs(ownership).max() == count
+    total += some_playouts(board, size, ownership, count, 2)[0]
+    assert ownership.sum() == total and np.abs(ownership).max() == 2 * count
 
 
 def test_a_copied_tracker_goes_its_own_way() -> None:

@@ -161,12 +161,11 @@ def run_fast_playout(  # type: ignore[no-untyped-def]
 def fast_playouts(  # type: ignore[no-untyped-def]
     board, scratch, tracker, tables, factors, flags, room, first_player, ownership, count, rng
 ):
-    """Play `count` playouts from `board`, adding up who owns what, as `playouts` does with light ones.
+    """Play `count` playouts from `board` and add their ends to ownership: int64[P], as `playouts` does with light ones.
 
     Returns (sum of area scores, moves played).
     """
     state = rng[0]
-    ownership = np.zeros(board.color.shape[0], np.int64)
     total = 0
     moves = 0
     for _ in range(count):
