@@ -72,6 +72,21 @@ def test_the_update_rule_is_the_one_on_paper(name: str) -> None:
         np.testing.assert_allclose(weights.detach().numpy(), next(rule), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", [name for name in OPTIMIZERS if name != "adamw"])
+def test_weight_decay_is_half_the_squared_weights_in_the_loss(name: str) -> None:
+    found = []
+    for in_optimizer, in_loss in ((DECAY, 0.0), (0.0, DECAY)):
+        weights = torch.nn.Parameter(torch.tensor(START))
+        optimizer = build_optimizer(name, [weights], RATE, MOMENTUM, in_optimizer)
+        for _ in range(6):
+            optimizer.zero_grad()
+            loss = weights[0] ** 4 + weights[1] ** 2 + 3 * weights[2] + in_loss / 2 * weights.square().sum()
+            loss.backward()
+            optimizer.step()
+        found.append(weights.detach().numpy().copy())
+    np.testing.assert_allclose(*found, rtol=1e-9)
+
+
 def test_every_optimiser_has_a_usual_rate() -> None:
     assert set(DEFAULT_RATES) == set(OPTIMIZERS) == set(RULES)
 

@@ -1,7 +1,8 @@
 """The loss is the formula's, the seed's coefficients mean what they say, and a trainer goes on exactly."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from tengen.learn.checkpoint import CheckpointError
 from tengen.learn.replay import Batch, ReplayMemory, pack
 from tengen.learn.zero_trainer import DivergedError, ZeroTrainer, check_network
+from tengen.nets import quantize
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
 from tengen.search.lockstep import GameSpec, Lockstep, open_game
@@ -182,6 +184,27 @@ def test_the_export_is_the_averaged_network_in_eight_bits_too(game: Lockstep, tm
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert load_evaluator(path, "int8")[0].evaluate(batch.planes)[0].shape == expected.shape
     assert trainer.export(tmp_path / "g0000.safetensors", None) == {}
+
+
+def test_the_agreement_is_measured_on_positions_that_were_not_calibrated_on(
+    game: Lockstep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, set[bytes]] = {}
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            seen[name] = {board.tobytes() for board in arguments[-1]}
+            return function(*arguments)
+
+        return call
+
+    for name in ("calibrate", "agreement"):
+        monkeypatch.setattr(quantize, name, watched(name, getattr(quantize, name)))
+    planes = batch_of(game, 64).planes
+    trainer = ZeroTrainer(toy_config(backend="int8"), game)
+    assert trainer.export(tmp_path / "a.safetensors", np.concatenate([planes, planes]))
+    assert seen["calibrate"] and seen["agreement"] and seen["calibrate"].isdisjoint(seen["agreement"])
+    assert trainer.export(tmp_path / "b.safetensors", planes[:1]) == {}
 
 
 def test_a_network_without_a_value_is_refused(game: Lockstep) -> None:

@@ -19,7 +19,7 @@ from tengen.nets.network import Network, build_network
 from tengen.nets.openvino_core import compile_graph
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator
 from tengen.nets.openvino_graph import build_graph
-from tengen.nets.quantize import agreement, calibrate
+from tengen.nets.quantize import agreement, apart, calibrate
 from tengen.nets.registry import parse_network
 from tengen.nets.torch_evaluator import TorchEvaluator
 
@@ -164,6 +164,16 @@ def test_calibration_needs_positions_of_the_network_and_finite_numbers() -> None
     weights["trunk.1.bias"] = weights["trunk.1.bias"] + np.float32(np.inf)
     with pytest.raises(ValueError, match=r"at trunk\.2 it computes infinity"):
         calibrate(network.architecture, weights, some_planes(1, 3, 5))
+
+
+def test_no_position_is_calibrated_on_and_checked_on() -> None:
+    planes = np.random.default_rng(1).integers(0, 2, (200, 1, 2, 3), np.uint8)  # 64 positions, most of them repeated
+    known, unseen = apart(planes)
+    ours, others = ({board.tobytes() for board in half} for half in (known, unseen))
+    assert ours.isdisjoint(others)
+    assert ours | others == {board.tobytes() for board in planes}
+    assert 0 <= len(known) - len(unseen) <= 1 and len(known) == len(ours)
+    assert [len(half) for half in apart(np.zeros((5, 1, 2, 3), np.uint8))] == [1, 0]
 
 
 def test_agreement_of_an_evaluator_with_itself_and_with_another() -> None:

@@ -7,6 +7,9 @@
 | adadelta | s = rho * s + (1 - rho) * g^2, steps scaled by past steps              | 1.0                  |
 | adam     | means of g and g^2, corrected for their start                          | 0.001                |
 | adamw    | adam, with weight decay apart from the gradient                        | 0.001                |
+
+Weight decay is part of g: g = gradient of the loss + decay * w, as if the loss had decay / 2 * |w|^2 in it. With adamw
+it is not: w -= lr * decay * w beside the step.
 """
 
 import math
@@ -24,7 +27,7 @@ DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0
 def build_optimizer(
     name: str, parameters: Iterable[nn.Parameter], rate: float, momentum: float, decay: float
 ) -> torch.optim.Optimizer:
-    """The optimiser of this name. `momentum` is for sgd alone; `decay` pulls weights towards zero."""
+    """The optimiser of this name. `momentum` is for sgd alone; `decay` pulls weights towards zero, see above."""
     weights = list(parameters)
     match name:
         case "sgd":

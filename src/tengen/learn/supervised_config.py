@@ -32,7 +32,7 @@ class SupervisedConfig:
     optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
     rate: Annotated[float, "Learning rate; 0 takes the optimiser's usual one."] = 0.0
     momentum: Annotated[float, "How much of its last step sgd keeps."] = 0.9
-    decay: Annotated[float, "Weight decay."] = 1e-4
+    decay: Annotated[float, "Weight decay: adds decay / 2 * |weights|^2 to the loss."] = 1e-4
     schedule: Annotated[str, f"How the learning rate goes on after the warm-up: {', '.join(SCHEDULES)}."] = "cosine"
     warm_up: Annotated[float, "Share of the run in which the learning rate rises from zero."] = 0.01
     clip: Annotated[float, "Longest gradient; 0 for any length."] = 1.0

@@ -231,7 +231,7 @@ class _Loop:
         start = self.memory.start(self._window(end), end)
         agreement = self.trainer.export(
             self.generations.path(iteration),
-            self._drawn(self.config.calibration, start, end).planes,
+            self._drawn(2 * self.config.calibration, start, end).planes,
             generation=iteration,
             positions=end,
             steps=self.trainer.step,

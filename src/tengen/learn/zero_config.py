@@ -4,13 +4,18 @@ The text beside a setting's type is its help. Nothing heavy is imported here, fo
 
 The loss, pi being the search's policy, p and v the network's, z the result, theta the weights:
 
-    L = policy_weight * cross_entropy(pi, p) + value_weight * (z - v)^2 + decay * |theta|^2
+    L = policy_weight * cross_entropy(pi, p) + value_weight * (z - v)^2 + decay / 2 * |theta|^2
         + ownership_weight * (who will own each point)^2 + score_weight * (margin / points)^2
 
-Our cross entropy sums over the actions, as its formula does. The seed's code takes the *mean* over its 400 outputs,
-which makes the policy's share 400 times smaller, and mends that by a value_weight c1 of 0.02. So its loss is exactly
-policy_weight 1/400 = 0.0025, value_weight 0.02, decay 0.0001, rate 0.01; divided by 1/400 throughout, the same path of
-the weights is policy_weight 1, value_weight 8, decay 0.04, rate 0.000025. AlphaGo Zero's is 1, 1, 0.0001.
+`decay` is PyTorch's weight_decay: it adds decay * theta to the gradient, the gradient of decay / 2 * |theta|^2.
+(With adamw it is no part of the loss: every step shrinks theta by rate * decay.) AlphaGo Zero (Silver et al. 2017)
+writes c * |theta|^2 with c = 0.0001, so its weights are policy_weight 1, value_weight 1, decay 0.0002.
+
+The Microchess lecture's code, in these words: its cross entropy is a mean over 400 outputs, ours a sum, so its
+policy_weight is 1/400 = 0.0025; value_weight 0.02 (its c1); decay 0.0001 (its c2, given to PyTorch's weight_decay);
+rate 0.01. A loss 400 times as large with a rate 400 times smaller moves the weights along the same path, with sgd and
+without --clip: policy_weight 1, value_weight 8, decay 0.04, rate 0.000025. (Its momentum of 0.9 is plain, ours is
+Nesterov's.)
 """
 
 import dataclasses
@@ -79,17 +84,17 @@ class ZeroConfig(SelfPlaySettings):
     optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
     rate: Annotated[float, "Learning rate."] = 0.05
     momentum: Annotated[float, "How much of its last step sgd keeps."] = 0.9
-    decay: Annotated[float, "Weight decay (the seed's c2)."] = 1e-4
+    decay: Annotated[float, "Weight decay: adds decay / 2 * |weights|^2 to the loss."] = 1e-4
     schedule: Annotated[str, f"How the rate goes on over --hours or --iterations: {', '.join(SCHEDULES)}."] = "constant"
     rate_floor: Annotated[float, "The share of the rate that the schedule leaves at the end."] = 0.1
     warm_up: Annotated[int, "Steps over which the rate rises from zero at the very beginning."] = 200
     clip: Annotated[float, "Longest gradient; 0 for any length."] = 0.0
     average: Annotated[float, "Decay of the running average of weights that plays and is kept; 0 for none."] = 0.998
     bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe."] = False
-    policy_weight: Annotated[float, "Weight of the policy's loss; the seed's mean over 400 outputs is 0.0025."] = 1.0
-    value_weight: Annotated[float, "Weight of the value's loss (the seed's c1: 0.02 beside its 0.0025, so 8 here)."] = (
-        1.0
-    )
+    policy_weight: Annotated[float, "Weight of the policy loss, a cross entropy."] = 1.0
+    value_weight: Annotated[
+        float, "Weight of the value loss. 8, with --decay 0.04 --rate 0.000025, reproduces the Microchess lecture."
+    ] = 1.0
     ownership_weight: Annotated[float, "Weight of the loss of who owns each point, if the network says so."] = 0.3
     score_weight: Annotated[float, "Weight of the loss of the margin, if the network tells one."] = 0.3
     blend: Annotated[float, "Share of the search's value in the value to learn; the rest is the game's result."] = 0.0
@@ -105,7 +110,7 @@ class ZeroConfig(SelfPlaySettings):
     threads: Annotated[int, "Threads that train; 0: all cores, or one with --overlap."] = 0
     overlap: Annotated[bool, "Play the next round while training on the last one."] = True
     backend: Annotated[str, f"What runs the network in self-play: {', '.join(BACKENDS)}."] = "int8"
-    calibration: Annotated[int, "Positions on which the 8-bit network is calibrated."] = 1024
+    calibration: Annotated[int, "Positions on which the 8-bit network is calibrated; as many others check it."] = 1024
     checkpoint: Annotated[float, "Minutes of training between two checkpoints within a round."] = 5.0
 
     def __post_init__(self) -> None:

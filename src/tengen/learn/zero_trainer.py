@@ -126,9 +126,9 @@ class ZeroTrainer:
         return progress
 
     def export(self, path: Path, planes: NDArray[np.uint8] | None, **training: Any) -> dict[str, float]:
-        """Write the averaged network as a model file, calibrated for 8 bits on these planes: uint8[n, C, H, W].
+        """Write the averaged network as a model file, calibrated for 8 bits on half of the planes: uint8[n, C, H, W].
 
-        Returns how well the 8-bit network agrees with the exact one on them: top1, value.
+        Returns how well the 8-bit network agrees with the exact one on the other half: top1, policy, value.
         """
         config = self.config
         card = ModelCard.of(
@@ -137,11 +137,12 @@ class ZeroTrainer:
         if planes is None or config.backend != "int8":
             save_model(path, self.averaged, card)
             return {}
-        from tengen.nets.quantize import calibrate
+        from tengen.nets.quantize import apart, calibrate
 
+        known, unseen = apart(planes)
         architecture, weights = self.averaged.architecture, self.averaged.weights()
-        save_model(path, self.averaged, card, ranges=calibrate(architecture, weights, planes))
-        return _agreement(path, planes)
+        save_model(path, self.averaged, card, ranges=calibrate(architecture, weights, known))
+        return _agreement(path, unseen) if len(unseen) else {}
 
     def _losses(self, output: PolicyValueOutput, batch: Batch) -> Losses:
         """The parts of the loss, each a mean over the positions that have a target for it."""

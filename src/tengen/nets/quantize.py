@@ -1,12 +1,14 @@
 """Eight bits instead of 32: what a network needs to know to be played in integers, and how well it then plays.
 
-    ranges = calibrate(network.architecture, network.weights(), planes)
+    known, unseen = apart(planes)
+    ranges = calibrate(network.architecture, network.weights(), known)
     save_model(path, network, card, ranges=ranges)
     fast, _ = load_evaluator(path, backend="int8")
-    agreement(load_evaluator(path)[0], fast, planes)
+    agreement(load_evaluator(path)[0], fast, unseen)
 
 A range is the least and the greatest number that positions like those to come have brought to some place in the
-network. The positions decide: take a few hundred to a few thousand from the games the network plays.
+network. The positions decide: take a few hundred to a few thousand from the games the network plays, and measure the
+agreement on others than those, or what lies beyond the ranges is never seen.
 """
 
 import numpy as np
@@ -39,6 +41,17 @@ def calibrate(architecture: Architecture, weights: Weights, planes: NDArray[np.u
     if wrong:
         raise ValueError(f"the network cannot be calibrated: at {wrong[0]} it computes infinity or not-a-number")
     return ranges
+
+
+def apart(planes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Two halves of planes uint8[B, C, H, W] with no position in common: to calibrate on, and to measure agreement on.
+
+    A position that occurs several times, as the empty board does, is in one of them, once.
+    """
+    first = np.unique(planes.reshape(len(planes), -1), axis=0, return_index=True)[1]
+    distinct = planes[np.sort(first)]
+    half = (len(distinct) + 1) // 2
+    return distinct[:half], distinct[half:]
 
 
 def agreement(exact: Evaluator, rounded: Evaluator, planes: NDArray[np.uint8]) -> dict[str, float]:
