@@ -61,6 +61,15 @@ def test_every_fact_of_every_game_is_there(dataset: Dataset) -> None:
     assert np.all(columns["komi"] == 6.5)
 
 
+def test_komi_counts_the_bonus_and_where_unknown_is_that_of_the_rules(tmp_path: Path) -> None:
+    heads = {"KM[5.5]": 5.5, "": 7.5, "RU[Japanese]": 6.5, "RU[Chinese]KM[0.5]HA[2]AB[cc][gg]": 2.5}
+    files = {f"{i}.sgf": f"(;SZ[9]{head};W[a{'abcd'[i]}])".encode() for i, head in enumerate(heads)}
+    build_dataset([loose(tmp_path / "in", files)], tmp_path / "out", workers=1)
+    dataset = Dataset.open(tmp_path / "out")
+    assert dataset.game_moves.komi.tolist() == list(heads.values())
+    assert [dataset.start_of(row).compensation for row in range(4)] == list(heads.values())
+
+
 def test_moves_and_setup_are_those_of_the_records(dataset: Dataset) -> None:
     for row, state in enumerate(states()):
         assert dataset.moves_of(row).tolist() == [encode_move(color, move, state.size) for color, move in state.moves]
@@ -105,7 +114,7 @@ def test_a_position_is_shown_whatever_the_rules_say(tmp_path: Path) -> None:
 def test_columns_lie_in_the_file_and_suit_kernels(dataset: Dataset) -> None:
     """No copies: each array is a view of one mapping, aligned and, for numba, writable (which changes no file)."""
     before = (dataset.folder / "games.arrow").read_bytes()
-    for array in (*dataset.game_moves, *dataset.columns.values()):
+    for array in (*dataset.game_moves[:4], *dataset.columns.values()):
         assert type(array) is np.ndarray and array.flags.aligned and array.flags.writeable and not array.flags.owndata
     dataset.game_moves.moves[0] += 1
     assert (dataset.folder / "games.arrow").read_bytes() == before

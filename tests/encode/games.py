@@ -91,4 +91,5 @@ def as_records(games: list[GameState]) -> GameMoves:
             setup += [encode_move(color, point, state.size) for point in points]
         offsets.append(len(moves))
         setup_offsets.append(len(setup))
-    return GameMoves(np.array(moves, np.uint16), np.array(offsets), np.array(setup, np.uint16), np.array(setup_offsets))
+    codes = np.array(moves, np.uint16), np.array(offsets), np.array(setup, np.uint16), np.array(setup_offsets)
+    return GameMoves(*codes, np.array([state.compensation for state in games], np.float32))

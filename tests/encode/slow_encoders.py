@@ -28,6 +28,7 @@ class Scene:
     past: list[Stones]  # now, one move ago, ...; as far back as the game began
     ages: dict[Point, int]  # how many moves ago a stone was played; set-up stones are not in here
     passed: bool  # whether the last move was a pass
+    komi: float  # handicap bonus included
 
     @property
     def stones(self) -> Stones:
@@ -65,7 +66,7 @@ def scene_of(state: GameState) -> Scene:
         ko = None
     ages = {p: len(state.moves) - turn for p, turn in placed.items() if p in stones}
     passed = bool(state.moves) and state.moves[-1][1] == PASS
-    return Scene(size, state.to_play, ko, past, ages, passed)
+    return Scene(size, state.to_play, ko, past, ages, passed, state.komi + state.rules.bonus(state.handicap))
 
 
 def oneplane(scene: Scene) -> Planes:
@@ -106,6 +107,15 @@ def zero(scene: Scene) -> Planes:
 def compact(scene: Scene) -> Planes:
     ones = np.ones((1, scene.size, scene.size), np.uint8)
     return np.concatenate([sevenplane(scene), ones, ones * (scene.own == BLACK), ones * scene.passed])
+
+
+def compact_komi(scene: Scene) -> Planes:
+    ones = np.ones((1, scene.size, scene.size), np.uint8)
+    own = scene.komi if scene.own == WHITE else -scene.komi
+    marks = [-15, -11, -9, -7, -5, -3, -1, 1, 3, 5, 7, 9, 11, 15]
+    margins = range(-(scene.size**2), scene.size**2 + 1, 2)  # Black's, if every point is somebody's
+    drawn = any(margin - scene.komi == 0 for margin in margins)
+    return np.concatenate([compact(scene), *(ones * (own > mark) for mark in marks), ones * drawn])
 
 
 def alphago(scene: Scene) -> Planes:
@@ -189,4 +199,5 @@ SLOW = {
     "alphago49": alphago49,
     "zero": zero,
     "compact": compact,
+    "compact-komi": compact_komi,
 }

@@ -53,6 +53,13 @@ def test_planes_of_many_games_are_those_of_the_slow_version(name: str, size: int
     assert_as_slow(get_encoder(name), mixed_states(size, count, seed=100 * size))
 
 
+@pytest.mark.parametrize("size", [5, 6])
+def test_the_komi_is_that_of_the_slow_version(size: int) -> None:
+    komis = [*np.arange(-size, size, 0.5), -15.5, -15, 15, 15.5]  # a draw needs a komi that the board can give
+    states = [state.with_komi(float(komi)) for state in mixed_states(size, 6, seed=1) for komi in komis]
+    assert_as_slow(get_encoder("compact-komi"), states)
+
+
 # ------------------------------------------------------------------------------------------ properties
 
 

@@ -222,7 +222,7 @@ def _root_of(state: GameState) -> UctRoot:
     before = state.previous
     last_cell = _cell(state.last_move, state.size)
     before_cell = _cell(before.last_move, state.size) if before is not None else NO_CELL
-    komi = state.komi + state.rules.bonus(state.handicap)
+    komi = state.compensation
     return UctRoot(state.board, last_cell, before_cell, len(state.history), state.rules.flags, komi)
 
 

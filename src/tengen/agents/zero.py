@@ -281,7 +281,7 @@ def _spec_of(state: AnyState, encoder: str) -> GameSpec:
     if isinstance(state, GameState):
         points = state.size**2
         limit = 4 * points * (1 + len(state.history) // (2 * points))
-        komi = state.komi + state.rules.bonus(state.handicap)
+        komi = state.compensation
         return GameSpec("go", state.size, state.rules.name, komi, encoder=encoder, limit=limit)
     assert isinstance(state, ChessState)  # `check` has seen to it
     return GameSpec(state.game, 5, state.rules, 0.0, state.double_step, encoder)

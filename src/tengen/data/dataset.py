@@ -35,8 +35,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState
-from tengen.games.go.positions import WHITE_BIT, GameMoves
+from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState, get_rules
+from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, GameMoves
 
 GAMES_FILE: Final = "games.arrow"
 SUMMARY_FILE: Final = "dataset.json"
@@ -44,6 +44,7 @@ REJECTED_FILE: Final = "rejected.csv"
 FORMAT: Final = 1
 TEST_PERCENT: Final = 5
 RULE_NAMES: Final = ("", *RULES)
+_USUAL_RULES: Final = "chinese"  # for records that name none
 
 _CODES = pa.large_list(pa.field("item", pa.uint16(), nullable=False))
 SCHEMA: Final = pa.schema(
@@ -105,8 +106,8 @@ class Dataset:
             {field.name: self._numbers(field.name) for field in batch.schema if _is_number(field.type)}
         )
         """The columns of numbers, as arrays [games] that lie in the file; `rules` is an index into RULE_NAMES."""
-        self.game_moves = GameMoves(*self._codes("moves"), *self._codes("setup"))
-        """The moves of all games, whatever their size, lying in the file."""
+        self.game_moves = GameMoves(*self._codes("moves"), *self._codes("setup"), self._compensation())
+        """The moves of all games, whatever their size, lying in the file; and their komi."""
 
     @classmethod
     def open(cls, folder: Path | str) -> "Dataset":
@@ -159,10 +160,10 @@ class Dataset:
         komi = float(self.columns["komi"][row])
         return GameState.setup(
             int(self.columns["size"][row]),
-            self.text("rules", row) or "chinese",
+            self.text("rules", row) or _USUAL_RULES,
             None if math.isnan(komi) else komi,
             black=[int(code) for code in setup if code < WHITE_BIT],
-            white=[int(code) & ~WHITE_BIT for code in setup if code >= WHITE_BIT],
+            white=[int(code) & MOVE_MASK for code in setup if code >= WHITE_BIT],
             to_play=BLACK if moves[0] < WHITE_BIT else WHITE,
             handicap=int(self.columns["handicap"][row]),
         )
@@ -170,13 +171,23 @@ class Dataset:
     def move_of(self, row: int, ply: int) -> tuple[int, int]:
         """Colour and move of a ply (0 is the first), as `GameState` writes them."""
         code = int(self.moves_of(row)[ply])
-        point, points = code & ~WHITE_BIT, int(self.columns["size"][row]) ** 2
+        point, points = code & MOVE_MASK, int(self.columns["size"][row]) ** 2
         return (WHITE if code & WHITE_BIT else BLACK), (PASS if point == points else point)
 
     def _checked(self, row: int) -> int:
         if not 0 <= row < self.games:
             raise DatasetError(f"there is no game {row}: the dataset has games 0 to {self.games - 1}")
         return row
+
+    def _compensation(self) -> NDArray[np.float32]:
+        """White's komi and handicap bonus in every game; where unknown, as `start_of` takes them."""
+        sets = [get_rules(name or _USUAL_RULES) for name in RULE_NAMES]
+        usual = np.array([each.komi for each in sets])
+        bonus = np.array([[each.bonus(stones) for stones in range(256)] for each in sets])
+        rules, komi = self.columns["rules"], self.columns["komi"]
+        known = np.where(np.isnan(komi), usual[rules], komi)
+        compensation: NDArray[np.float32] = (known + bonus[rules, self.columns["handicap"]]).astype(np.float32)
+        return compensation
 
     def _numbers(self, name: str) -> NDArray[Any]:
         column = self.table.column(name)

@@ -37,7 +37,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.coordinates import to_gtp, to_sgf
 from tengen.games.go.legality import play_move
-from tengen.games.go.positions import WHITE_BIT
+from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 
 UNREADABLE: Final = "unreadable"
 TRUNCATED: Final = "truncated"
@@ -268,7 +268,7 @@ def _check(size: int, setup: Codes, moves: Codes) -> None:
     if number == SETUP_IMPOSSIBLE:
         raise _Refusal(BAD_SETUP, "stones without a liberty")
     if number >= 0:
-        point = to_gtp(int(moves[number]) & (WHITE_BIT - 1), size)
+        point = to_gtp(int(moves[number]) & MOVE_MASK, size)
         raise _Refusal(ILLEGAL_MOVE, f"move {number + 1} at {point}, where a stone is")
 
 
@@ -296,12 +296,12 @@ def first_impossible(board, size, setup, moves):  # type: ignore[no-untyped-def]
     points = size * size
     clear(board, size)
     for k in range(setup.shape[0]):
-        point = np.int64(setup[k] & 0x7FFF)
+        point = np.int64(setup[k] & MOVE_MASK)
         place(board, point + point // size + size + 2, WHITE if setup[k] & WHITE_BIT else BLACK)
     if board.info[EMPTY_COUNT] != points - setup.shape[0]:
         return SETUP_IMPOSSIBLE
     for k in range(moves.shape[0]):
-        point = np.int64(moves[k] & 0x7FFF)
+        point = np.int64(moves[k] & MOVE_MASK)
         p = NO_CELL
         if point < points:
             p = point + point // size + size + 2

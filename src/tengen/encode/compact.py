@@ -8,16 +8,27 @@
 | 7       | everywhere: tells a network that pads with zeros where the board ends                 |
 | 8       | everywhere, if Black is to play (komi makes the colours differ)                       |
 | 9       | everywhere, if the opponent has just passed, so that one more pass ends the game      |
+
+`compact-komi` adds the komi c as the player to move sees it: White's compensation if White is to play, else its
+negative.
+
+| planes   | 1 everywhere, if                                                                            |
+|----------|---------------------------------------------------------------------------------------------|
+| 10 to 23 | c is greater than -15, -11, -9, -7, ... 9, 11, 15                                           |
+| 24       | c is a whole number, even or odd as the number of points is, so that the game can be drawn  |
 """
+
+from typing import Final
 
 import numpy as np
 from numba import njit
 
 from tengen.encode.liberties import count_strings, mark_ko, mark_liberties
-from tengen.games.go.board import BLACK, PASSES, TO_PLAY, board_at
+from tengen.games.go.board import BLACK, PASSES, TO_PLAY, WHITE, board_at
 
 _LIBERTIES = 3  # as many and more share the last plane
 _KO_PLANE = 2 * _LIBERTIES
+KOMI_MARKS: Final = (-15, -11, -9, -7, -5, -3, -1, 1, 3, 5, 7, 9, 11, 15)
 
 MEANINGS = (
     *(f"{whose} stones with {n} liberties" for whose in ("own", "enemy") for n in ("1", "2", "3 or more")),
@@ -26,11 +37,17 @@ MEANINGS = (
     "ones if Black is to play",
     "ones if the opponent has just passed",
 )
+_KOMI_PLANE = len(MEANINGS)
+MEANINGS_WITH_KOMI = (
+    *MEANINGS,
+    *(f"ones if the komi is worth more than {mark} points to the player to move" for mark in KOMI_MARKS),
+    "ones if the komi makes a draw possible",
+)
 
 
 @njit(cache=True, nogil=True)
 def encode_compact(positions, out):  # type: ignore[no-untyped-def]
-    """Write B positions to out: uint8[B, 10, N * N]."""
+    """Write B positions to out: uint8[B, 10 or more, N * N]; planes beyond the tenth are left empty."""
     cells = positions.boards.color.shape[1]
     stones, liberties = np.empty(cells, np.int64), np.empty(cells, np.int64)
     for i in range(out.shape[0]):
@@ -42,3 +59,15 @@ def encode_compact(positions, out):  # type: ignore[no-untyped-def]
         out[i, _KO_PLANE + 1] = 1
         out[i, _KO_PLANE + 2] = board.info[TO_PLAY] == BLACK
         out[i, _KO_PLANE + 3] = board.info[PASSES] > 0
+
+
+@njit(cache=True, nogil=True)
+def encode_compact_komi(positions, out):  # type: ignore[no-untyped-def]
+    """Write B positions to out: uint8[B, 25, N * N]."""
+    encode_compact(positions, out)
+    for i in range(out.shape[0]):
+        komi = positions.komi[i]
+        own = komi if positions.boards.info[i, TO_PLAY] == WHITE else -komi
+        for k in range(len(KOMI_MARKS)):
+            out[i, _KOMI_PLANE + k] = own > KOMI_MARKS[k]
+        out[i, _KOMI_PLANE + len(KOMI_MARKS)] = (komi - out.shape[2]) % 2 == 0

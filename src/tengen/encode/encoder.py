@@ -9,6 +9,7 @@
 | `alphago49`  | 49     | the same and the player's colour, as AlphaGo's value network had it              |
 | `zero`       | 17     | the stones of the last eight positions: AlphaGo Zero (Silver et al., Nature 2017) |
 | `compact`    | 10     | short liberties, ko, colour, pass: for self-play on small boards                  |
+| `compact-komi` | 25   | the same, and the komi as the player to move sees it                              |
 
 Every encoder works on any board size, and knows of the rules only what all rule sets share: stones without liberties
 come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
@@ -97,6 +98,7 @@ _ENCODERS = {
         Encoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago),
         Encoder("zero", zero.MEANINGS, zero.encode_zero),
         Encoder("compact", compact.MEANINGS, compact.encode_compact),
+        Encoder("compact-komi", compact.MEANINGS_WITH_KOMI, compact.encode_compact_komi),
     )
 }
 

@@ -31,7 +31,7 @@ from tengen.games.go.board import (
     place,
 )
 from tengen.games.go.legality import play_move
-from tengen.games.go.positions import WHITE_BIT
+from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.learn.measure import PolicyMeasures
 from tengen.nets.model_file import ModelCard, read_card, read_tensors, write_tensors
 from tengen.search.fast_model import NETWORK, FastPolicy
@@ -49,7 +49,6 @@ from tengen.search.fast_shapes import ShapeTables, shape_tables
 
 _FIRST_SQUARES: Final = 0.01  # what the sums of squared gradients begin with
 _IMPOSSIBLE: Final = -50.0  # the score of moves that the policy does not know, in measures
-_MOVE: Final = 0x7FFF
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def measure_fast_policy(policy: FastPolicy, selection: Selection) -> PolicyMeasu
     for row, length in zip(selection.rows, selection.lengths, strict=True):
         logits = np.empty((length, size * size + 1), np.float32)
         predict_game(games, row, room, policy.weights, size, logits)
-        moves = (games.moves[games.offsets[row] : games.offsets[row + 1]] & _MOVE).astype(np.int64)
+        moves = (games.moves[games.offsets[row] : games.offsets[row + 1]] & MOVE_MASK).astype(np.int64)
         measures.add(logits, moves, np.arange(length))
     return measures
 
@@ -347,5 +346,5 @@ def _play(board, games, game, ply, size):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, forceinline=True)
 def _cell(code, size):  # type: ignore[no-untyped-def]
     """The cell of a recorded move, NO_CELL for a pass."""
-    point = np.int64(code & _MOVE)
+    point = np.int64(code & MOVE_MASK)
     return point + point // size + size + 2 if point < size * size else np.int64(NO_CELL)

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from tengen.encode.augment import transform_batch
 from tengen.encode.encoder import Encoder
-from tengen.games.go.positions import GameMoves, Positions, allocate_positions, replay
+from tengen.games.go.positions import MOVE_MASK, GameMoves, Positions, allocate_positions, replay
 
-_MOVE = 0x7FFF  # the bits of a recorded move that hold its policy index
 _ROUNDS = 6
 
 
@@ -76,7 +75,7 @@ class PositionLoader:
         replay(self._games, rows, plies, positions)
         planes = np.empty((count, self._encoder.planes, self._size, self._size), np.uint8)
         self._encoder.encode_positions(positions, planes)
-        moves = (self._games.moves[self._games.offsets[rows] + plies] & _MOVE).astype(np.int64)
+        moves = (self._games.moves[self._games.offsets[rows] + plies] & MOVE_MASK).astype(np.int64)
         if self._symmetries:
             transform_batch(planes, moves, turns)
         return Batch(planes, moves, plies, rows)

@@ -64,7 +64,7 @@ def chance(points: float, size: int) -> float:
 
 
 def _seen_by_player(state: GameState, black_area: float) -> float:
-    margin = black_area - state.komi - state.rules.bonus(state.handicap)
+    margin = black_area - state.compensation
     return margin if state.to_play == BLACK else -margin
 
 

@@ -29,7 +29,7 @@ class GoLockstep:
 
     def __init__(self, spec: GameSpec) -> None:
         if spec.encoder in _NEED_AGES:
-            raise ValueError(f"self-play does not know the encoder {spec.encoder}: take compact, simple or zero")
+            raise ValueError(f"self-play does not know the encoder {spec.encoder}: take compact-komi, compact or zero")
         rules = get_rules(spec.rules)
         if rules.scoring != "area":
             raise ValueError(f"games are counted by area here, which {rules.name} rules do not: take chinese")
@@ -88,7 +88,8 @@ class GoLockstep:
         """Write the first `count` games to planes: uint8[n, C, N, N]."""
         no_ages = np.empty((count, 0), np.int16)
         flat = planes[:count].reshape(count, self.planes, self.height * self.width)
-        self._encoder.kernel(Positions(games.boards, games.past, no_ages), flat)
+        komi = np.full(count, self._komi, np.float32)
+        self._encoder.kernel(Positions(games.boards, games.past, no_ages, komi), flat)
 
     def to_play(self, games: GoGames) -> NDArray[np.int8]:
         """int8[B]: BLACK or WHITE."""

@@ -36,7 +36,7 @@ def search_ownership(state: GameState, playouts: int, seed: int = 1) -> NDArray[
     """int64[P]: over all simulations, +1 where a cell ended up Black's and -1 where it was White's."""
     rng = np.array([2 * seed + 1], np.uint64)
     ownership = np.zeros(len(state.board.color), np.int64)
-    komi = state.komi + state.rules.bonus(state.handicap)
+    komi = state.compensation
     for color in (BLACK, WHITE):
         board = allocate(state.size)
         copy_board(state.board, board)

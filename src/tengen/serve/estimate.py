@@ -34,7 +34,7 @@ def estimate(state: GameState, playouts: int = 400, seed: int = 1) -> Estimate:
     cells = [to_cell(point, size) for point in range(size * size)]
     black_share = (totals[cells] / playouts).reshape(size, size)
     owners = np.where(black_share >= _SURE, BLACK, np.where(black_share <= -_SURE, WHITE, EMPTY))
-    margin = round(2 * (float(black_share.sum()) - state.komi - state.rules.bonus(state.handicap))) / 2
+    margin = round(2 * (float(black_share.sum()) - state.compensation)) / 2
     against = (owners != EMPTY) & (state.stones != EMPTY) & (owners != state.stones)
     return Estimate(margin, owners.astype(np.int8), frozenset(np.flatnonzero(against.ravel()).tolist()))
 

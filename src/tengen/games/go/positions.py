@@ -30,7 +30,8 @@ from tengen.games.go.legality import play_move
 from tengen.games.go.state import GameState
 
 PAST = 8  # how many positions back an encoder may look, the present one included
-WHITE_BIT = 1 << 15
+WHITE_BIT = 1 << 15  # of a recorded move: set for White
+MOVE_MASK = WHITE_BIT - 1  # the bits of a recorded move that hold its policy index
 OLDEST = 32767
 
 
@@ -40,6 +41,7 @@ class Positions(NamedTuple):
     boards: Board  # fields [B, ...]; TO_PLAY is the player to move
     past: NDArray[np.uint8]  # [B, PAST, N * N] stones now and 1, 2, ... moves ago; EMPTY before the game began
     age: NDArray[np.int16]  # [B, N * N] for a stone, how many moves ago it was played (1: the last), else OLDEST
+    komi: NDArray[np.float32]  # [B] White's compensation, the rules' handicap bonus included
 
 
 class GameMoves(NamedTuple):
@@ -49,6 +51,7 @@ class GameMoves(NamedTuple):
     offsets: NDArray[np.int64]  # [G + 1]
     setup: NDArray[np.uint16]  # [S] set-up stones (handicap among them)
     setup_offsets: NDArray[np.int64]  # [G + 1]
+    komi: NDArray[np.float32]  # [G] White's compensation, the rules' handicap bonus included; never nan
 
 
 def allocate_positions(size: int, batch: int) -> Positions:
@@ -57,6 +60,7 @@ def allocate_positions(size: int, batch: int) -> Positions:
         new_boards(size, batch),
         np.zeros((batch, PAST, size * size), np.uint8),
         np.full((batch, size * size), OLDEST, np.int16),
+        np.zeros(batch, np.float32),
     )
 
 
@@ -66,6 +70,7 @@ def positions_of(states: Sequence[GameState]) -> Positions:
     positions = allocate_positions(size, len(states))
     for i, state in enumerate(states):
         copy_board(state.board, board_at(positions.boards, i))
+        positions.komi[i] = state.compensation
         back: GameState | None = state
         turn = 0
         while back is not None:
@@ -93,6 +98,7 @@ def replay(games, chosen, plies, positions):  # type: ignore[no-untyped-def]
     placed_at = np.empty(positions.age.shape[1], np.int64)
     for i in range(chosen.shape[0]):
         board = board_at(positions.boards, i)
+        positions.komi[i] = games.komi[chosen[i]]
         replay_one(games, chosen[i], plies[i], board, positions.past[i], positions.age[i], placed_at)
 
 
@@ -105,14 +111,14 @@ def replay_one(games, game, ply, board, past, age, placed_at):  # type: ignore[n
     past[:] = 0
     placed_at[:] = -OLDEST
     for k in range(games.setup_offsets[game], games.setup_offsets[game + 1]):
-        point = np.int64(games.setup[k] & 0x7FFF)
+        point = np.int64(games.setup[k] & MOVE_MASK)
         place(board, point + point // size + size + 2, WHITE if games.setup[k] & WHITE_BIT else BLACK)
     start = games.offsets[game]
     for turn in range(ply):
         if ply - turn < past.shape[0]:
             _snapshot(board, size, past[ply - turn])
         code = games.moves[start + turn]
-        point = np.int64(code & 0x7FFF)
+        point = np.int64(code & MOVE_MASK)
         p = np.int64(NO_CELL)
         if point < points:
             p = point + point // size + size + 2

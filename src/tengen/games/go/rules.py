@@ -44,7 +44,7 @@ class RuleSet:
 
     def bonus(self, handicap: int) -> float:
         """White's extra points in a game with this many handicap stones."""
-        if handicap < 2 or self.handicap_bonus == "none":
+        if handicap < 2 or self.handicap_bonus == "none" or self.scoring != "area":
             return 0.0
         return float(handicap if self.handicap_bonus == "stones" else handicap - 1)
 

@@ -259,6 +259,11 @@ class GameState:
             return "W+R" if self._resigned == BLACK else "B+R"
         return "Void" if self._is_void else format_margin(self.score())
 
+    @property
+    def compensation(self) -> float:
+        """What White is given in points: the komi, and the handicap bonus where the rules know one."""
+        return self.komi + self.rules.bonus(self.handicap)
+
     def score(self, dead: Iterable[int] | None = None) -> float:
         """Black's points minus White's, with komi, and White's handicap bonus where the rules know one.
 
@@ -275,8 +280,7 @@ class GameState:
             prisoners += int(np.sum(gone & (self._board.color == WHITE)))
             prisoners -= int(np.sum(gone & (self._board.color == BLACK)))
         margin = int(np.sum(owner == BLACK)) - int(np.sum(owner == WHITE)) + prisoners
-        bonus = self.rules.bonus(self.handicap) if self.rules.scoring == "area" else 0.0
-        return margin - self.komi - bonus
+        return margin - self.compensation
 
     def ownership(self, dead: Iterable[int] | None = None) -> NDArray[np.int8]:
         """int8[size, size]: whose each point is once the dead stones are off (EMPTY is neutral)."""
