@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.data.sgf import read_sgf
+from tengen.games.go.sgf import read_sgf
 
 from ..program import COMMAND
 

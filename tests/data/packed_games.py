@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.data.sgf import write_sgf
+from tengen.games.go.sgf import write_sgf
 from tengen.games.go import GameState
 
 

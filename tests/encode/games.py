@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.data.sgf import SgfError, read_sgf
+from tengen.games.go.sgf import SgfError, read_sgf
 from tengen.games.go import BLACK, PASS, WHITE, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tengen.encode import get_encoder, transform_batch
-from tengen.games.go.symmetry import SYMMETRIES, transform_array, transform_move
+from tengen.games.symmetry import SYMMETRIES, transform_array, transform_move
 
 from .games import mixed_states
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tengen.encode import Encoder, EncoderError, encoder_names, get_encoder
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState, from_gtp
 from tengen.games.go.positions import allocate_positions, positions_of, replay
-from tengen.games.go.symmetry import SYMMETRIES, transform_array, transform_move
+from tengen.games.symmetry import SYMMETRIES, transform_array, transform_move
 
 from ..games.go.positions import choices, state_from, states_of_game
 from .games import RECORDS, as_records, guided_game, mixed_states, real_states

@@ -6,7 +6,7 @@ import pytest
 
 from tengen.data.build import build_dataset
 from tengen.data.dataset import Dataset
-from tengen.data.sgf import write_sgf
+from tengen.games.go.sgf import write_sgf
 
 from ..encode.games import guided_game
 

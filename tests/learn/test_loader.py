@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tengen.data.dataset import Dataset, select
 from tengen.encode.encoder import Encoder, get_encoder
-from tengen.games.go.symmetry import transform_array, transform_move
+from tengen.games.symmetry import transform_array, transform_move
 from tengen.learn.loader import Batch, PositionLoader, permuted
 
 SIZE = 5

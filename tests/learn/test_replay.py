@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.games.go.symmetry import SYMMETRIES, transform_array, transform_policy
+from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
 from tengen.learn.replay import ReplayMemory, pack, window_size
 from tengen.learn.replay_chunks import ChunkError, ChunkFacts, ChunkFolder, PlayedGames
 from tengen.search.lockstep import GameSpec, Lockstep, open_game

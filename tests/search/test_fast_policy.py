@@ -12,7 +12,7 @@ from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.go.legality import is_breathing
 from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
-from tengen.games.go.symmetry import SYMMETRIES, symmetry_points
+from tengen.games.symmetry import SYMMETRIES, symmetry_points
 from tengen.nets.model_file import ModelFileError
 from tengen.search.fast_model import FastPolicy, last_cells, sections_of
 from tengen.search.fast_policy import SECTIONS, WEIGHTS, find_candidates, new_candidates, new_scene, survey

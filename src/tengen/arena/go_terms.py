@@ -7,7 +7,7 @@ import numpy as np
 
 from tengen._files import Setting
 from tengen.arena.game import GameRecord, Turn
-from tengen.data.sgf import write_sgf
+from tengen.games.go.sgf import write_sgf
 from tengen.games.go import BLACK, PASS, RESIGN, GameState
 
 

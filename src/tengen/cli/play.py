@@ -190,7 +190,7 @@ def _first_state(
         return GameState.new(size, rules or "chinese", komi, handicap)
     if size is not None or handicap:
         raise ValueError("--size and --handicap come with the loaded game: leave them out beside --load")
-    from tengen.data.sgf import SgfError, read_sgf
+    from tengen.games.go.sgf import SgfError, read_sgf
 
     try:
         state = read_sgf(load.read_bytes(), rules).state

@@ -13,13 +13,13 @@ import re
 from typing import Final
 
 from tengen.games.go import BLACK, EMPTY, WHITE
+from tengen.games.go.sgf import in_points
 
 PRO: Final = 10  # added to the dan of a professional
 _RANK = re.compile(r"\s*(?:p\s*(\d{1,2})|(\d{1,2})\s*(?:([k級级급])|([d段단])\w*\W*(?:(pro)\b)?|p))", re.IGNORECASE)
 _RESULT = re.compile(r"\s*([BW])\w*\s*\+\s*([0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)?", re.IGNORECASE)
 _DRAW = re.compile(r"\s*(?:0(?:\.0)?|draw|jigo|tie)\s*$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-_KOMI_IN_STONES: Final = (2.75, 3.25, 3.75)
 
 
 def rank_of(text: str) -> int:
@@ -59,13 +59,6 @@ def komi_of(text: str) -> float:
         return math.nan
     komi = in_points(komi)
     return komi if abs(komi) <= 1000 else math.nan
-
-
-def in_points(komi: float) -> float:
-    """A recorded komi in points: 375 and 650 lack their decimal point, 3.75 is counted in stones of two points."""
-    if abs(komi) >= 150 and komi % 5 == 0:
-        komi /= 100
-    return komi * 2 if komi in _KOMI_IN_STONES else komi
 
 
 def handicap_of(text: str) -> int | None:

@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
-from tengen.data.sgf import MAX_MOVES, as_utf8, rules_of
+from tengen.games.go.sgf import MAX_MOVES, as_utf8, rules_of
 from tengen.games.go.board import (
     BLACK,
     EMPTY,

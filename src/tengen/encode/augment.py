@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.go.symmetry import SYMMETRIES, symmetry_points
+from tengen.games.symmetry import SYMMETRIES, symmetry_points
 
 
 def transform_batch(planes: NDArray[np.uint8], labels: NDArray[np.int64], symmetries: NDArray[np.int64]) -> None:

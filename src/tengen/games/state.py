@@ -65,8 +65,25 @@ class AnyState(Protocol):
         """The result as the game's records write it; `?` while the game goes on."""
         ...
 
+    @property
+    def end_reason(self) -> str | None:
+        """What ended the game: `resignation`, `checkmate`, `score`, ...; None while it goes on."""
+        ...
+
     def move_name(self, move: int) -> str:
         """A move as people write it; a ValueError if it cannot be one of this game."""
+        ...
+
+    def parse_move(self, text: str) -> int:
+        """The move that a person means; a ValueError if the text is none."""
+        ...
+
+    def action_of(self, move: int) -> int:
+        """A policy's index of a legal move."""
+        ...
+
+    def move_of(self, action: int) -> int:
+        """The move at an index of a policy."""
         ...
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go.symmetry import SYMMETRIES, symmetry_sources
+from tengen.games.symmetry import SYMMETRIES, symmetry_sources
 from tengen.learn.selfplay import SelfPlayData
 from tengen.search.lockstep import Lockstep
 

@@ -82,7 +82,7 @@ def under_rules(game: list[GameState], rules: RuleSet) -> list[GameState]:
 
 def read_game(path: str, rules: RuleSet) -> list[GameState]:
     """Every position of a game record's main line, oldest first."""
-    from tengen.data.sgf import read_sgf
+    from tengen.games.go.sgf import read_sgf
 
     try:
         file = Path(path)

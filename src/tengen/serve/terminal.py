@@ -6,7 +6,7 @@ The sitting itself, with the commands that every game has, is `sitting.Sitting`;
 from collections.abc import Callable
 from typing import ClassVar
 
-from tengen.data.sgf import read_sgf, write_sgf
+from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
 from tengen.games.go.coordinates import max_fixed_handicap
 from tengen.search.status import dead_stones

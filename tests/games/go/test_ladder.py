@@ -22,7 +22,7 @@ from tengen.games.go.ladder import (
     ladder_scratch,
     read_ladder,
 )
-from tengen.games.go.symmetry import SYMMETRIES, transform_array
+from tengen.games.symmetry import SYMMETRIES, transform_array
 
 from .diagrams import (
     Point,

@@ -2,6 +2,8 @@
 
 Owners are EMPTY (neutral), BLACK or WHITE for every cell: a stone's own colour, or for an empty region the
 one colour that it touches. Dead stones are those that random playouts from the final position mostly lose.
+
+`final_owners` decides what a finished game is worth, for search, self-play and matches alike.
 """
 
 import numpy as np
@@ -20,6 +22,8 @@ from tengen.games.go.board import (
     copy_board,
 )
 from tengen.games.go.guided import CANDIDATES, run_guided_playout
+from tengen.games.go.life import mark_unconditional_life
+from tengen.games.go.rules import REMOVES_DEAD, SUICIDE
 
 
 @njit(cache=True, nogil=True)
@@ -82,6 +86,56 @@ def areas(boards, out):  # type: ignore[no-untyped-def]
     """The area of B boards, written to out: int64[B]."""
     for i in range(out.shape[0]):
         out[i] = area(board_at(boards, i))
+
+
+@njit(cache=True, nogil=True)
+def final_owners(board, flags, dead, owner):  # type: ignore[no-untyped-def]
+    """Who owns each cell of a finished game, to owner: uint8[P].
+
+    Where the rules (flags) take dead stones off, that is those in unconditional territory of the opponent, and strings
+    all of whose stones are marked with their own colour in dead: uint8[P].
+    """
+    cells = board.color
+    if flags & REMOVES_DEAD:
+        cells = cells.copy()
+        alive, territory = np.empty(cells.shape[0], np.bool_), np.empty(cells.shape[0], np.bool_)
+        for color in (BLACK, WHITE):
+            mark_unconditional_life(board, color, flags & SUICIDE != 0, alive, territory)
+            for p in range(cells.shape[0]):
+                if territory[p] and cells[p] == 3 - color:
+                    cells[p] = EMPTY
+        for p in range(cells.shape[0]):
+            if dead[p] != EMPTY and dead[p] == board.color[p] and board.head[p] == p:
+                _take_off_marked(board, p, dead, cells)
+    owners(cells, board.info[SIZE], owner)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _take_off_marked(board, head, dead, cells):  # type: ignore[no-untyped-def]
+    """Empty the cells of a string, unless it has grown by a stone that is not marked."""
+    s = head
+    while True:
+        if dead[s] != board.color[s]:
+            return
+        s = board.next[s]
+        if s == head:
+            break
+    while True:
+        cells[s] = EMPTY
+        s = board.next[s]
+        if s == head:
+            return
+
+
+@njit(cache=True, nogil=True)
+def final_margin(board, flags, dead):  # type: ignore[no-untyped-def]
+    """Black's area minus White's in a finished game, without komi, by `final_owners`."""
+    owner = np.empty_like(board.color)
+    final_owners(board, flags, dead, owner)
+    margin = np.int64(0)
+    for p in range(owner.shape[0]):
+        margin += np.int64(owner[p] == BLACK) - np.int64(owner[p] == WHITE)
+    return margin
 
 
 @njit(cache=True, nogil=True)

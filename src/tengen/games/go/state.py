@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tengen.games.go import board as kernels
 from tengen.games.go import legality, score
 from tengen.games.go.board import BLACK, EMPTY, WHITE, Board, allocate, new_board
-from tengen.games.go.coordinates import PASS, RESIGN, check_size, fixed_handicap, from_cell, to_cell, to_gtp
+from tengen.games.go.coordinates import PASS, RESIGN, check_size, fixed_handicap, from_cell, from_gtp, from_policy, to_cell, to_gtp, to_policy
 from tengen.games.go.draw import board_svg, board_text
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules
@@ -240,6 +240,13 @@ class GameState:
         """Two passes in a row, a resignation, or (simple ko only) a position for the third time: no result."""
         return bool(self._board.info[kernels.PASSES] >= 2) or self._resigned != EMPTY or self._is_void
 
+    @property
+    def end_reason(self) -> str | None:
+        """`score`, `resignation` or `repetition`; None while the game goes on."""
+        if not self.is_over:
+            return None
+        return "resignation" if self._resigned else "repetition" if self._is_void else "score"
+
     def winner(self) -> int | None:
         """BLACK, WHITE, EMPTY for a draw or a void game; None while the game goes on."""
         if not self.is_over:
@@ -312,6 +319,18 @@ class GameState:
         if not RESIGN <= move < self.size * self.size:
             raise ValueError(f"{move} is not a point of a {self.size}x{self.size} board")
         return to_gtp(move, self.size)
+
+    def parse_move(self, text: str) -> int:
+        """The point, `pass` or `resign` that a person names; ValueError if the board has no such point."""
+        return from_gtp(text, self.size)
+
+    def action_of(self, move: int) -> int:
+        """Where a policy of size * size + 1 entries has a move: points in order, then PASS."""
+        return to_policy(move, self.size)
+
+    def move_of(self, action: int) -> int:
+        """The move at an index of a policy."""
+        return from_policy(action, self.size)
 
     def __str__(self) -> str:
         return board_text(self)

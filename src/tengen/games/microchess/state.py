@@ -4,9 +4,10 @@ Immutable to its user: `play` returns a new state and leaves this one alone. All
 (self-play, search, encoding) calls those kernels on many boards and never comes through here.
 """
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.microchess import board as kernels
@@ -14,14 +15,12 @@ from tengen.games.microchess import san
 from tengen.games.microchess.actions import ACTIONS, MOVES, action_of_move, move_of_action
 from tengen.games.microchess.board import BLACK, DOUBLE_STEP, NCSOFT, SQUARES, WHITE, Board, allocate, new_board
 from tengen.games.microchess.draw import board_svg, board_text
-from tengen.games.microchess.ending import BALANCE, END_REASONS, RUNNING, earlier_occurrences
-from tengen.games.microchess.lockstep import examine
-from tengen.games.microchess.moves import MAX_MOVES
+from tengen.games.microchess.ending import BALANCE, END_REASONS, RUNNING, earlier_occurrences, ending, winner
+from tengen.games.microchess.moves import MAX_MOVES, legal_moves
 from tengen.games.microchess.notation import board_from_fen, board_to_fen, from_uci, to_uci
+from tengen.games.microchess.options import rule_flags
 from tengen.games.microchess.refusal import reason_against
 from tengen.games.state import RESIGN
-
-RULE_SETS: Final = ("standard", "ncsoft")
 
 
 class IllegalMove(ValueError):
@@ -31,13 +30,6 @@ class IllegalMove(ValueError):
 def opponent(color: int) -> int:
     """The other colour."""
     return WHITE + BLACK - color
-
-
-def rule_flags(rules: str, double_step: bool) -> int:
-    """What the kernels know of a rule set; ValueError if there is none of this name."""
-    if rules not in RULE_SETS:
-        raise ValueError(f"no rules of microchess are called {rules[:40]!r}: choose from {', '.join(RULE_SETS)}")
-    return (NCSOFT if rules == "ncsoft" else 0) | (DOUBLE_STEP if double_step else 0)
 
 
 class GameState:
@@ -273,8 +265,16 @@ class GameState:
     def _of(cls, board: Board) -> "GameState":
         state = object.__new__(cls)
         found = np.empty(MAX_MOVES, np.int16)
-        count, in_check, reason, won = examine(board, found)
+        count, in_check, reason, won = _examine(board, found)
         state._board, state.in_check, state._reason, state._winner = board, bool(in_check), int(reason), int(won)
         state._moves = tuple(np.sort(found[:count]).tolist())
         state.previous, state.last_move, state.move_number, state._resigned = None, None, 0, 0
         return state
+
+
+@njit(cache=True, nogil=True)
+def _examine(board, moves):  # type: ignore[no-untyped-def]
+    """Of one game: (number of moves written to moves: int16[MAX_MOVES], in check, why it is over, who has won)."""
+    count, in_check = legal_moves(board, moves)
+    reason = ending(board, count, in_check)
+    return count, in_check, reason, winner(board, reason) if reason != RUNNING else 0

@@ -18,8 +18,6 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go.coordinates import check_size
-
 SYMMETRIES: Final = 8
 Scalar = TypeVar("Scalar", bound=np.generic)
 _TRANSPOSE, _FLIP_ROWS, _FLIP_COLUMNS = 4, 2, 1
@@ -28,7 +26,7 @@ _TRANSPOSE, _FLIP_ROWS, _FLIP_COLUMNS = 4, 2, 1
 @cache
 def symmetry_points(size: int) -> NDArray[np.int16]:
     """int16[8, size * size]: entry [k, p] is the point where symmetry k takes point p. Read only."""
-    rows, cols = np.divmod(np.arange(check_size(size) ** 2), size)
+    rows, cols = np.divmod(np.arange(size**2), size)
     table = np.empty((SYMMETRIES, size * size), np.int16)
     for k in range(SYMMETRIES):
         row, col = (cols, rows) if k & _TRANSPOSE else (rows, cols)

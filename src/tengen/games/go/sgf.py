@@ -31,21 +31,10 @@ from typing import Final
 from sgfmill import sgf_grammar
 
 from tengen import __version__
-from tengen.data.facts import in_points
-from tengen.games.go import (
-    BLACK,
-    EMPTY,
-    PASS,
-    RESIGN,
-    WHITE,
-    GameState,
-    IllegalMove,
-    RuleSet,
-    get_rules,
-    opponent,
-    to_gtp,
-)
-from tengen.games.go.coordinates import check_size, from_sgf, to_sgf
+from tengen.games.go.board import BLACK, EMPTY, WHITE
+from tengen.games.go.coordinates import PASS, RESIGN, check_size, from_sgf, to_gtp, to_sgf
+from tengen.games.go.rules import RuleSet, get_rules
+from tengen.games.go.state import GameState, IllegalMove, opponent
 
 PropertyMap = Mapping[str, list[bytes]]
 
@@ -66,6 +55,7 @@ _RULES_BY_TEXT: Final = {
     "kr": "japanese", "aga": "aga", "bga": "aga", "french": "aga", "nz": "new-zealand",
     "newzealand": "new-zealand", "tromptaylor": "tromp-taylor", "tt": "tromp-taylor", "simplego": "simple-go",
 }  # fmt: skip
+_KOMI_IN_STONES: Final = (2.75, 3.25, 3.75)
 _COLORS: Final = {"B": BLACK, "W": WHITE}
 _NAMES: Final = {BLACK: "Black", WHITE: "White"}
 _SETUP: Final = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
@@ -191,6 +181,13 @@ def write_sgf(
 def rules_of(text: str) -> str | None:
     """The rule set that an `RU` means, by name, or None: `Chinese`, `NZ`, `Tromp/Taylor`, `Korean`, ..."""
     return _RULES_BY_TEXT.get(re.sub(r"[^a-z]", "", text.lower().removesuffix("rules")))
+
+
+def in_points(komi: float) -> float:
+    """A recorded komi in points: 375 and 650 lack their decimal point, 3.75 is counted in stones of two points."""
+    if abs(komi) >= 150 and komi % 5 == 0:
+        komi /= 100
+    return komi * 2 if komi in _KOMI_IN_STONES else komi
 
 
 # --------------------------------------------------------------------------------------------- reading

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.games.go.coordinates import PASS, RESIGN
-from tengen.games.go.symmetry import (
+from tengen.games.symmetry import (
     SYMMETRIES,
     compose,
     inverse,

@@ -1,0 +1,135 @@
+"""Many games side by side: what tree search, self-play and environments do with the rules, one kernel call for all.
+
+A `BatchedGame` owns no position. It knows a game and its options; positions live in the game's own arrays (`allocate`),
+which pass through here untouched. An *action* is an index of the policy.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.kernels import copy, judge, play, player, restart
+from tengen.games.options import Options
+
+
+class BatchedGame(ABC):
+    """A game played on many boards at once. `Any` stands for the arrays that `allocate` gives."""
+
+    options: Options
+    height: int
+    width: int
+    actions: int
+    branching: int
+    """How many actions a position has, at most or nearly so: trees are given room by it."""
+
+    @abstractmethod
+    def allocate(self, count: int) -> Any:
+        """`count` games at the start position."""
+
+    @abstractmethod
+    def load(self, games: Any, i: int, state: Any) -> None:
+        """Make game i this friendly state, with its history."""
+
+    def score(self, games: Any, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """How these games stand: the first player's margin, float32[n], and the owner of every point, int8[n, H * W],
+        1 the first player's and -1 the second's; 0 and int8[n, 0] where a game has no points to own."""
+        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
+
+    def restart(self, games: Any, index: NDArray[np.int64]) -> None:
+        """Set these games back to the start position."""
+        restart_games(games, index)
+
+    def copy(self, source: Any, source_index: NDArray[np.int64], target: Any, target_index: NDArray[np.int64]) -> None:
+        """Copy games, histories included, from one array to another."""
+        copy_games(source, source_index, target, target_index)
+
+    def play(self, games: Any, actions: NDArray[np.int64]) -> None:
+        """Play one legal action in each of the first games; -1 leaves a game alone."""
+        play_games(games, actions)
+
+    def follow(
+        self,
+        roots: Any,
+        index: NDArray[np.int64],
+        paths: NDArray[np.int16],
+        lengths: NDArray[np.int64],
+        leaves: Any,
+    ) -> None:
+        """Make leaf l the game roots[index[l]] after the first lengths[l] actions of paths[l]; paths: int16[L, D]."""
+        follow_paths(roots, index, paths, lengths, leaves)
+
+    def judge(
+        self,
+        games: Any,
+        count: int,
+        legal: NDArray[np.bool_],
+        over: NDArray[np.bool_],
+        values: NDArray[np.float32],
+    ) -> None:
+        """Of the first `count` games: which actions are legal (bool[n, A]), which games are over (bool[n]), and what
+        those are worth to the player to move: 1, 0 or -1 (float32[n], 0 where the game goes on)."""
+        judge_games(games, count, legal, over, values)
+
+    def to_play(self, games: Any) -> NDArray[np.int8]:
+        """int8[B]: 1 where the player who began is to move, else 2."""
+        first = games
+        while isinstance(first, tuple):  # some arrays of a game may lie in a tuple of their own
+            first = first[0]
+        players: NDArray[np.int8] = to_play(games, len(first))
+        return players
+
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@njit(cache=True, nogil=True)
+def restart_games(games, index):  # type: ignore[no-untyped-def]
+    """Set the games of index: int64[n] back to the start position."""
+    for k in range(index.shape[0]):
+        restart(games, index[k])
+
+
+@njit(cache=True, nogil=True)
+def copy_games(source, source_index, target, target_index):  # type: ignore[no-untyped-def]
+    """Copy games from one array of them to another; both indices: int64[n]."""
+    for k in range(source_index.shape[0]):
+        copy(source, source_index[k], target, target_index[k])
+
+
+@njit(cache=True, nogil=True)
+def play_games(games, actions):  # type: ignore[no-untyped-def]
+    """Play one legal action in each of the first games; actions: int64[n], -1 to leave a game alone."""
+    for i in range(actions.shape[0]):
+        if actions[i] >= 0:
+            play(games, i, actions[i])
+
+
+@njit(cache=True, nogil=True)
+def follow_paths(roots, index, paths, lengths, leaves):  # type: ignore[no-untyped-def]
+    """Make leaf l the game roots[index[l]] after the first lengths[l] actions of paths[l].
+
+    index, lengths: int64[L]; paths: int16[L, D].
+    """
+    for leaf in range(index.shape[0]):
+        copy(roots, index[leaf], leaves, leaf)
+        for k in range(lengths[leaf]):
+            play(leaves, leaf, np.int64(paths[leaf, k]))
+
+
+@njit(cache=True, nogil=True)
+def judge_games(games, count, legal, over, values):  # type: ignore[no-untyped-def]
+    """Of the first `count` games: legal: bool[n, A], over: bool[n], values: float32[n]."""
+    for i in range(count):
+        over[i], values[i] = judge(games, i, legal[i])
+
+
+@njit(cache=True, nogil=True)
+def to_play(games, count):  # type: ignore[no-untyped-def]
+    """int8[count]: whose turn it is in the first games."""
+    players = np.empty(count, np.int8)
+    for i in range(count):
+        players[i] = player(games, i)
+    return players

@@ -1,0 +1,224 @@
+"""`Game`: everything that the rest of Tengen asks about a game, in one object; and the registry of all games.
+
+Agents, matches, learning, the terminal and the command line know games by these objects alone. Most methods have a default
+that suits any game, so that a new one is short: `docs/add-a-game.md` shows how.
+
+>>> from tengen.games.game import get_game
+>>> game = get_game("go")
+>>> state = game.new(game.options.of({"size": 5, "komi": 3.5}))
+>>> game.describe(game.options_of(state))
+'5x5, chinese rules, komi 3.5'
+"""
+
+import importlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.games.batch import BatchedGame
+from tengen.games.options import Options
+from tengen.games.state import NOBODY, RESIGN, AnyState
+
+_MODULES: Final = {"go": "tengen.games.go.game", "microchess": "tengen.games.microchess.game"}
+"""Where each game's object is, under the name GAME. A new game adds a line."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a game ended."""
+
+    winner: int
+    """FIRST, SECOND, or NOBODY for a draw or a game without a result."""
+    result: str
+    """As the game's records write it."""
+    ending: str
+    """What ended it: `score`, `resignation`, `checkmate`, `move limit`, ..."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a file says about a game beside its moves."""
+
+    first: str = ""
+    """Names of who moved first and second."""
+    second: str = ""
+    event: str = ""
+    result: str = ""
+    """When empty: the game's own, if it is over."""
+    termination: str = ""
+    """How it ended, where the moves do not show it: `forfeit: illegal move`."""
+    comments: Mapping[int, str] = ()  # type: ignore[assignment]
+    """By number of the move that they follow; 0 is the start."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "comments", dict(self.comments))
+
+
+class Game(ABC):
+    """A game, as the rest of Tengen sees it."""
+
+    name: ClassVar[str]
+    """As options, specs and model files write it."""
+    title: ClassVar[str]
+    """For people."""
+    players: ClassVar[tuple[str, str]]
+    """What who moves first and who moves second are called."""
+    options: ClassVar[type[Options]] = Options
+    suffix: ClassVar[str] = ".json"
+    """How the names of its game files end."""
+    example_move: ClassVar[str]
+    """A move as people type it."""
+    territory: ClassVar[bool] = False
+    """Whether there are points to own, dead stones to take off, and passes that end the game."""
+    opening_moves: ClassVar[int] = 2
+    """Random moves that a game of a match begins with."""
+    fair_margin: ClassVar[int | None] = None
+    """By how much, in the unit of its `evaluate` kernel, such an opening may favour a side; None: openings are not
+    looked at."""
+    default_agent: ClassVar[str] = "mcts:playouts=2000"
+    """Spec of the opponent when nobody names one."""
+    meanings: ClassVar[tuple[str, ...]] = ()
+    """What each plane of the game's own encoder shows; empty: the game has its encoders in `encode/`."""
+
+    @abstractmethod
+    def new(self, options: Any) -> Any:
+        """The friendly state that a game with these options begins with."""
+
+    @abstractmethod
+    def batch(self, options: Any, past: int = 0) -> BatchedGame:
+        """Many such games at once; `past`: how many earlier positions an encoder wants to see."""
+
+    def options_of(self, state: Any) -> Options:
+        """The options of the game that a state belongs to, with room to play on."""
+        return self.options()
+
+    def describe(self, options: Any) -> str:
+        """The options in one line for people."""
+        told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.settings().items())
+        return f"{self.title}, {told}" if told else self.title
+
+    def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
+        """The game's own encoder: write the first `count` games to planes: uint8[n, len(meanings), H * W]."""
+        raise NotImplementedError(f"{self.name} has its encoders in tengen.encode")
+
+    def symmetries(self, options: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The symmetries of board and policy, int64[K, H * W] and int64[K, A], as tables to gather with: under symmetry
+        k, planes become planes[..., points[k]] and policies policy[..., actions[k]]. Number 0 changes nothing."""
+        batch = self.batch(options)
+        return np.arange(batch.height * batch.width)[None], np.arange(batch.actions)[None]
+
+    def max_moves(self, options: Any) -> int:
+        """A length that games of sensible players do not reach."""
+        return 400
+
+    def most_opening_moves(self, options: Any) -> int:
+        """With more random moves there may be no game left to play."""
+        return 20
+
+    def opening_choices(self, state: Any) -> list[int]:
+        """The moves that random openings are made of."""
+        moves: list[int] = state.legal_moves()
+        return moves
+
+    def sensible_moves(self, state: Any) -> list[int]:
+        """Legal moves without those that nobody wants; never empty while the game goes on."""
+        moves: list[int] = state.legal_moves()
+        return moves
+
+    def outcome(self, state: Any) -> Outcome:
+        """How a game ended that is over, or that was stopped at a limit of moves: a draw then, unless it can be counted."""
+        if not state.is_over:
+            return Outcome(NOBODY, "draw", "move limit")
+        return Outcome(state.winner() or NOBODY, state.result(), state.end_reason or "rules")
+
+    def forfeit(self, winner: int) -> str:
+        """The result of a game that the other player lost without regard to the board."""
+        return f"{self.players[winner - 1]} wins"
+
+    def picture(self, state: Any, numbers: Mapping[int, str] | None = None) -> str:
+        """The position as SVG; `numbers`: labels of moves, where the game can show them."""
+        own = getattr(state, "_repr_svg_", None)
+        return own() if own is not None else text_picture(str(state))
+
+    def write(self, state: Any, record: Record) -> bytes:
+        """The game that led to a state, as its file."""
+        moves, here = list[str](), state
+        while here.previous is not None:
+            if here.last_move != RESIGN:
+                moves.append(here.previous.move_name(here.last_move))
+            here = here.previous
+        told = {name: getattr(record, name) for name in ("first", "second", "event", "termination")}
+        fields = {
+            "game": self.name,
+            "options": self.options_of(state).settings(),
+            **{name: text for name, text in told.items() if text},
+            "result": record.result or state.result(),
+            "moves": moves[::-1],
+            "comments": {str(number): text for number, text in sorted(record.comments.items()) if text},
+        }
+        return (json.dumps(fields, indent=1, ensure_ascii=False) + "\n").encode()
+
+    def read(self, data: bytes, rules: str | None = None) -> tuple[Any, str]:
+        """The last state of the game in a file, and the result that the file gives; ValueError says what is wrong.
+
+        `rules` takes the place of the file's own, where a game knows rule sets.
+        """
+        try:
+            fields = json.loads(data.decode("utf-8"))
+            if fields["game"] != self.name:
+                raise ValueError(f"the file holds a game of {str(fields['game'])[:40]}, not of {self.name}")
+            state = self.new(self.options.of(fields["options"]))
+            for name in fields["moves"]:
+                state = state.play(state.parse_move(str(name)))
+            return state, str(fields.get("result", ""))
+        except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):
+            raise ValueError(f"this is not a record of a game of {self.title}") from None
+
+
+def text_picture(text: str) -> str:
+    """Lines of text as SVG."""
+    lines = text.splitlines()
+    width, height = 9 * max(map(len, lines), default=1) + 16, 18 * len(lines) + 12
+    rows = "".join(f'<tspan x="8" dy="18">{escape(line) or " "}</tspan>' for line in lines)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+        f'<text xml:space="preserve" font-family="monospace" font-size="15">{rows}</text></svg>'
+    )
+
+
+_LOADED: dict[str, Game] = {}
+
+
+def game_names() -> tuple[str, ...]:
+    """The names of all games."""
+    return tuple(dict.fromkeys([*_MODULES, *_LOADED]))
+
+
+def get_game(name: str) -> Game:
+    """The game of this name; ValueError if there is none."""
+    if name not in _LOADED:
+        if name not in _MODULES:
+            raise ValueError(f"no game is called {name[:40]!r}: choose from {', '.join(game_names())}")
+        register(importlib.import_module(_MODULES[name]).GAME)
+    return _LOADED[name]
+
+
+def register(game: Game) -> None:
+    """Make a game known, also one that is not part of Tengen."""
+    _LOADED[game.name] = game
+
+
+def game_of(state: AnyState) -> Game:
+    """The game that a state belongs to."""
+    return get_game(state.game)
+
+
+def open_batch(options: Options, past: int = 0) -> BatchedGame:
+    """Many games with these options at once."""
+    return get_game(options.game).batch(options, past)

@@ -1,0 +1,278 @@
+"""Many games of Go side by side, counted by area. A game ends with two passes, or at a limit of moves.
+
+What a finished game is worth is decided by `score.final_owners` here as in matches: where the rules take dead stones off,
+those in unconditional territory of the opponent are gone, and so are strings that `GoGames.dead` marks.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.batch import BatchedGame
+from tengen.games.go.board import (
+    BLACK,
+    EMPTY,
+    HASH,
+    KO,
+    MOVES,
+    NO_CELL,
+    PASSES,
+    SIZE,
+    TO_PLAY,
+    WHITE,
+    Board,
+    allocate,
+    board_at,
+    cell_count,
+    clear,
+    copy_board,
+)
+from tengen.games.go.coordinates import to_cell
+from tengen.games.go.guided import CANDIDATES, run_guided_playout
+from tengen.games.go.legality import legal_points, play_move, position_key
+from tengen.games.go.options import GoOptions
+from tengen.games.go.playout import add_quick_owners
+from tengen.games.go.rules import TERRITORY_KEPT, get_rules
+from tengen.games.go.score import dead_cells, final_margin, final_owners, playout_owners
+from tengen.games.go.state import GameState
+from tengen.games.kernels import implement
+
+FLAGS, LIMIT = 0, 1  # columns of GoGames.rules
+_PLAYOUTS = 64  # with which the dead stones of a finished game of self-play are found
+
+
+class GoGames(NamedTuple):
+    """B games on boards of one size N, with room for histories of H positions and K snapshots of the past."""
+
+    boards: Board  # fields [B, ...]
+    history: NDArray[np.int64]  # [B, H] keys of all positions of the game, as `legality` has them
+    length: NDArray[np.int64]  # [B] how many of them there are
+    past: NDArray[np.uint8]  # [B, K, N * N] stones now and 1, 2, ... moves ago; EMPTY before the game began
+    komi: NDArray[np.float32]  # [B] White's compensation, a handicap bonus included
+    dead: NDArray[np.uint8]  # [B, P] the colour of stones that count as dead, else EMPTY
+    rules: NDArray[np.int64]  # [2] the flags of the rule set, the limit of moves
+
+
+class BatchedGo(BatchedGame):
+    """Many games of Go on boards of one size, by one rule set; each may have a komi of its own."""
+
+    def __init__(self, options: GoOptions, past: int = 0) -> None:
+        """`past`: how many snapshots of the board are kept for encoders that look back."""
+        rules = get_rules(options.rules)
+        if rules.scoring != "area":
+            raise ValueError(f"games are counted by area here, which {rules.name} rules do not: take chinese")
+        self.options = options
+        self.height = self.width = size = options.size
+        self.actions = self.branching = size**2 + 1
+        self.limit = options.limit or 3 * size**2
+        self._rules = np.array([rules.flags, self.limit], np.int64)
+        self._removes_dead, self._past = rules.removes_dead, past
+        self._komi = options.komi + rules.bonus(options.handicap)
+
+    def allocate(self, count: int) -> GoGames:
+        """`count` empty boards."""
+        size = self.height
+        games = GoGames(
+            allocate(size, count),
+            np.empty((count, self.limit + 1), np.int64),
+            np.zeros(count, np.int64),
+            np.zeros((count, self._past, size * size), np.uint8),
+            np.full(count, self._komi, np.float32),
+            np.zeros((count, cell_count(size)), np.uint8),
+            self._rules,
+        )
+        games.boards.info[:, SIZE] = size
+        self.restart(games, np.arange(count))
+        return games
+
+    def load(self, games: GoGames, i: int, state: GameState) -> None:
+        """Make game i this state; ValueError if it has gone on for too long for the arrays here."""
+        if state.size != self.height:
+            raise ValueError(f"the game is on {state.size}x{state.size}, and this is set up for {self.height}")
+        length = len(state.history)
+        if length >= games.history.shape[1]:
+            raise ValueError(f"a game of {length - 1} moves is too long here: the limit is {self.limit}")
+        copy_board(state.board, board_at(games.boards, i))
+        games.boards.info[i, MOVES] = length - 1  # a game that began with set-up stones counts from there
+        games.history[i, :length] = state.history
+        games.length[i] = length
+        games.komi[i] = state.komi + state.rules.bonus(state.handicap)
+        games.dead[i] = EMPTY
+        back: GameState | None = state
+        for turn in range(self._past):
+            games.past[i, turn] = 0 if back is None else back.stones.ravel()
+            back = None if back is None else back.previous
+
+    def mark_dead(self, games: GoGames, i: int, points: frozenset[int]) -> None:
+        """Count the stones on these points of game i as dead for as long as they stand as they do now."""
+        games.dead[i] = EMPTY
+        for point in points:
+            cell = to_cell(point, self.height)
+            games.dead[i, cell] = games.boards.color[i, cell]
+
+    def score(self, games: GoGames, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """How these games stand: Black's margin float32[n], and the owner of every point int8[n, N * N], 1 Black's.
+
+        Where the rules take dead stones off, playouts find those that are not dead for certain.
+        """
+        margins = np.empty(len(index), np.float32)
+        ownership = np.empty((len(index), self.height * self.width), np.int8)
+        score_games(games, index, _PLAYOUTS if self._removes_dead else 0, margins, ownership)
+        return margins, ownership
+
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@njit(cache=True, nogil=True)
+def restart_game(games, i):  # type: ignore[no-untyped-def]
+    """Set game i to the empty board; its komi stays."""
+    board = board_at(games.boards, i)
+    clear(board, board.info[SIZE])
+    games.history[i, 0] = position_key(0, BLACK, games.rules[FLAGS])
+    games.length[i] = 1
+    games.past[i] = EMPTY
+    games.dead[i] = EMPTY
+
+
+@njit(cache=True, nogil=True)
+def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
+    """Copy one game with its history."""
+    copy_board(board_at(source.boards, i), board_at(target.boards, j))
+    length = source.length[i]
+    for k in range(length):
+        target.history[j, k] = source.history[i, k]
+    target.length[j] = length
+    target.komi[j] = source.komi[i]
+    for p in range(source.dead.shape[1]):
+        target.dead[j, p] = source.dead[i, p]
+    for t in range(source.past.shape[1]):
+        for point in range(source.past.shape[2]):
+            target.past[j, t, point] = source.past[i, t, point]
+
+
+@njit(cache=True, nogil=True)
+def play_action(games, i, action):  # type: ignore[no-untyped-def]
+    """Play a policy index in game i."""
+    board = board_at(games.boards, i)
+    size = board.info[SIZE]
+    p = np.int64(NO_CELL)
+    if action < size * size:
+        p = action + action // size + size + 2
+    play_move(board, p, board.info[TO_PLAY])
+    games.history[i, games.length[i]] = position_key(board.info[HASH], board.info[TO_PLAY], games.rules[FLAGS])
+    games.length[i] += 1
+    _remember(games.past[i], board)
+
+
+@njit(cache=True, nogil=True)
+def _remember(past, board):  # type: ignore[no-untyped-def]
+    """Push the stones of a board in front of past: uint8[K, N * N]."""
+    size = board.info[SIZE]
+    for t in range(past.shape[0] - 1, 0, -1):
+        for point in range(past.shape[1]):
+            past[t, point] = past[t - 1, point]
+    if past.shape[0] > 0:
+        for row in range(size):
+            for col in range(size):
+                past[0, row * size + col] = board.color[(row + 1) * (size + 1) + col + 1]
+
+
+@njit(cache=True, nogil=True)
+def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
+    """The legal actions of game i to legal: bool[N * N + 1]; returns (over, value for the player to move)."""
+    board = board_at(games.boards, i)
+    info, flags = board.info, games.rules[FLAGS]
+    if info[PASSES] >= 2 or info[MOVES] >= games.rules[LIMIT]:
+        legal[:] = False
+        margin = final_margin(board, flags, games.dead[i]) - games.komi[i]
+        return True, np.float32(np.sign(margin if info[TO_PLAY] == BLACK else -margin))
+    points = legal.shape[0] - 1
+    found = legal_points(board, info[TO_PLAY], flags, games.history[i, : games.length[i]], legal[:points])
+    legal[points] = flags & TERRITORY_KEPT == 0 or found == 0
+    return False, np.float32(0.0)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def player_to_move(games, i):  # type: ignore[no-untyped-def]
+    """BLACK or WHITE."""
+    return games.boards.info[i, TO_PLAY]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def position_hash(games, i):  # type: ignore[no-untyped-def]
+    """Of the stones, the player to move, the ko and the passes. What superko forbids beyond that is not in it."""
+    info = games.boards.info[i]
+    return info[HASH] ^ (4096 * info[PASSES] + 2 * info[KO] + info[TO_PLAY]) * 0x1F3D5B79A1C3E5
+
+
+@njit(cache=True, nogil=True)
+def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
+    """A guided playout, counted by area."""
+    board = board_at(games.boards, i)
+    mover = board.info[TO_PLAY]
+    if board.info[PASSES] < 2:
+        found, first_player = np.empty(CANDIDATES, np.int64), np.zeros_like(board.color)
+        state, _ = run_guided_playout(board, NO_CELL, NO_CELL, games.rules[FLAGS], found, first_player, state)
+        margin = add_quick_owners(board, np.zeros(board.color.shape[0], np.int64)) - games.komi[i]
+    else:
+        margin = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
+    return state, np.float32(np.sign(margin if mover == BLACK else -margin))
+
+
+@njit(cache=True, nogil=True)
+def score_games(games, index, playouts, margins, ownership):  # type: ignore[no-untyped-def]
+    """How the games of index: int64[n] stand: margins: float32[n], Black's points minus White's and komi;
+    ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, so many of them
+    find the dead stones that are to be taken off."""
+    cells = games.dead.shape[1]
+    owner, dead, counts = np.empty(cells, np.uint8), np.empty(cells, np.bool_), np.empty(cells, np.int64)
+    rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
+    for k in range(index.shape[0]):
+        i = index[k]
+        board = board_at(games.boards, i)
+        if playouts > 0:
+            counts[:] = 0
+            rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
+            playout_owners(board, scratch, games.rules[FLAGS], playouts, rng, counts)
+            dead_cells(board, counts, playouts, dead)
+            for p in range(cells):
+                games.dead[i, p] = board.color[p] if dead[p] else EMPTY
+        final_owners(board, games.rules[FLAGS], games.dead[i], owner)
+        size = board.info[SIZE]
+        total = np.int64(0)
+        for row in range(size):
+            for col in range(size):
+                whose = owner[(row + 1) * (size + 1) + col + 1]
+                sign = np.int64(whose == BLACK) - np.int64(whose == WHITE)
+                ownership[k, row * size + col] = sign
+                total += sign
+        margins[k] = total - games.komi[i]
+
+
+@njit(cache=True, nogil=True)
+def allocate_like(board):  # type: ignore[no-untyped-def]
+    """Memory for another board of the same size."""
+    return Board(
+        np.empty_like(board.color),
+        np.empty_like(board.head),
+        np.empty_like(board.next),
+        np.empty_like(board.liberties),
+        np.empty_like(board.empties),
+        np.empty_like(board.slot),
+        np.empty_like(board.info),
+    )
+
+
+implement(
+    GoGames,
+    restart=restart_game,
+    copy=copy_game,
+    play=play_action,
+    judge=judge_game,
+    player=player_to_move,
+    key=position_hash,
+    playout=play_out,
+)

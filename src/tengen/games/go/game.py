@@ -1,0 +1,121 @@
+"""Go, as the rest of Tengen sees it."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.games.game import Game, Outcome, Record
+from tengen.games.go.batch import BatchedGo
+from tengen.games.go.board import BLACK, EMPTY, WHITE
+from tengen.games.go.coordinates import PASS, to_cell
+from tengen.games.go.draw import board_svg
+from tengen.games.go.options import GoOptions
+from tengen.games.go.playout import is_eye
+from tengen.games.go.sgf import SgfError, read_sgf, write_sgf
+from tengen.games.go.state import GameState, format_margin
+from tengen.games.symmetry import SYMMETRIES, symmetry_sources
+
+
+class Go(Game):
+    """Go on boards of 2x2 to 25x25."""
+
+    name, title, players = "go", "Go", ("Black", "White")
+    options: ClassVar = GoOptions
+    suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
+    default_agent = "uct:seconds=1"
+
+    def new(self, options: GoOptions) -> GameState:
+        """The empty board, or one with handicap stones."""
+        return GameState.new(options.size, options.rules, options.komi, options.handicap)
+
+    def options_of(self, state: GameState) -> GoOptions:
+        """Board, rules and komi; the limit leaves room for as many moves again as a long game has."""
+        points = state.size**2
+        limit = 4 * points * (1 + len(state.history) // (2 * points))
+        return GoOptions(state.size, state.rules.name, state.komi, state.handicap, limit)
+
+    def batch(self, options: GoOptions, past: int = 0) -> BatchedGo:
+        """Many games at once, counted by area."""
+        return BatchedGo(options, past)
+
+    def describe(self, options: GoOptions) -> str:
+        """`9x9, chinese rules, komi 7.5`."""
+        handicap = f", {options.handicap} handicap stones" if options.handicap else ""
+        return f"{options.size}x{options.size}, {options.rules} rules, komi {options.komi:g}{handicap}"
+
+    def symmetries(self, options: GoOptions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The eight of the square; a pass stays a pass."""
+        points = symmetry_sources(options.size).astype(np.int64)
+        return points, np.hstack([points, np.full((SYMMETRIES, 1), options.size**2)])
+
+    def max_moves(self, options: GoOptions) -> int:
+        """Four times the board, at least 200."""
+        return max(200, 4 * options.size**2)
+
+    def most_opening_moves(self, options: GoOptions) -> int:
+        """Half the board."""
+        return options.size**2 // 2
+
+    def opening_choices(self, state: GameState) -> list[int]:
+        """Points off the first two lines where there is room for that; no pass."""
+        points = [move for move in state.legal_moves() if move != PASS]
+        return [move for move in points if _off_the_edge(move, state.size)] or points
+
+    def sensible_moves(self, state: GameState) -> list[int]:
+        """Legal moves that fill no own eye; PASS is among them where the rules allow it."""
+        flags, color, size = state.rules.flags, state.to_play, state.size
+        return [
+            move
+            for move in state.legal_moves()
+            if move == PASS or not is_eye(state.board, to_cell(move, size), color, flags)
+        ] or [PASS]
+
+    def outcome(self, state: GameState) -> Outcome:
+        """By score, resignation or repetition; at a limit of moves the game is counted as it stands."""
+        result = state.result() if state.is_over else format_margin(state.score())
+        winner = {"B": BLACK, "W": WHITE}.get(result[0], EMPTY)
+        return Outcome(winner, result, (state.end_reason or "score") if state.is_over else "move limit")
+
+    def forfeit(self, winner: int) -> str:
+        """`B+F` or `W+F`, as SGF writes it."""
+        return "B+F" if winner == BLACK else "W+F"
+
+    def picture(self, state: GameState, numbers: Mapping[int, str] | None = None) -> str:
+        """The board; labels are shown on the stones that still stand."""
+        labels = {move: text for move, text in (numbers or {}).items() if move >= 0 and state.color_at(move)}
+        return board_svg(state, labels=labels)
+
+    def write(self, state: GameState, record: Record) -> bytes:
+        """The game as SGF."""
+        comments = dict(record.comments)
+        if record.termination:
+            end = max([state.move_number, *comments])
+            why = f"{record.result}, {record.termination}"
+            comments[end] = f"{comments.get(end, '')}\n{why}".strip()
+        return write_sgf(
+            state,
+            black_name=record.first,
+            white_name=record.second,
+            result=record.result or None,
+            comments=comments,
+            event=record.event,
+        )
+
+    def read(self, data: bytes, rules: str | None = None) -> tuple[GameState, str]:
+        """The game of an SGF file's main line."""
+        try:
+            game = read_sgf(data, rules)
+        except SgfError as error:
+            raise ValueError(str(error)) from None
+        return game.state, game.result
+
+
+def _off_the_edge(move: int, size: int) -> bool:
+    """Whether a point is on the third line or higher; on boards below 7x7 every point counts."""
+    row, col = divmod(move, size)
+    return size < 7 or min(row, col, size - 1 - row, size - 1 - col) >= 2
+
+
+GAME = Go()

@@ -1,0 +1,126 @@
+"""Many games of Microchess side by side. `Board` arrays with a leading axis hold them; actions are those of `actions.py`."""
+
+import numpy as np
+from numba import njit
+
+from tengen.games.batch import BatchedGame
+from tengen.games.kernels import implement
+from tengen.games.microchess.actions import ACTIONS, action_of_move, move_of_action
+from tengen.games.microchess.board import (
+    FILES,
+    HASH,
+    RANKS,
+    RULES,
+    START,
+    TO_PLAY,
+    WHITE,
+    Board,
+    allocate,
+    board_at,
+    copy_board,
+    play_move,
+    set_up,
+)
+from tengen.games.microchess.ending import RUNNING, ending, winner
+from tengen.games.microchess.moves import MAX_MOVES, legal_moves
+from tengen.games.microchess.options import MicrochessOptions, rule_flags
+from tengen.games.microchess.playout import run_playout
+from tengen.games.microchess.state import GameState
+
+_ALL_RIGHTS = 3
+_BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows
+
+
+class BatchedMicrochess(BatchedGame):
+    """Many games of Microchess by one set of rules."""
+
+    height, width, actions, branching = RANKS, FILES, ACTIONS, _BRANCHING
+
+    def __init__(self, options: MicrochessOptions) -> None:
+        self.options = options
+        self._flags = rule_flags(options.rules, options.double_step)
+
+    def allocate(self, count: int) -> Board:
+        """`count` games at the start position."""
+        games = allocate(count)
+        games.info[:, RULES] = self._flags
+        self.restart(games, np.arange(count))
+        return games
+
+    def load(self, games: Board, i: int, state: GameState) -> None:
+        """Make game i this state, played on by the rules here."""
+        copy_board(state.board, board_at(games, i))
+        games.info[i, RULES] = self._flags
+
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@njit(cache=True, nogil=True)
+def restart_game(boards, i):  # type: ignore[no-untyped-def]
+    """Set game i back to the start position, under the rules that it has."""
+    board = board_at(boards, i)
+    set_up(board, START, WHITE, _ALL_RIGHTS, 0, 0, board.info[RULES])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
+    """Copy game i of `source` onto game j of `target`."""
+    copy_board(board_at(source, i), board_at(target, j))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def play_action(boards, i, action):  # type: ignore[no-untyped-def]
+    """Play a legal action in game i."""
+    board = board_at(boards, i)
+    play_move(board, move_of_action(board, np.int64(action)))
+
+
+@njit(cache=True, nogil=True)
+def judge_game(boards, i, legal):  # type: ignore[no-untyped-def]
+    """The legal actions of game i to legal: bool[ACTIONS]; returns (over, value for the player to move)."""
+    board = board_at(boards, i)
+    moves = np.empty(MAX_MOVES, np.int16)
+    color = board.info[TO_PLAY]
+    legal[:] = False
+    count, in_check = legal_moves(board, moves)
+    reason = ending(board, count, in_check)
+    if reason == RUNNING:
+        for k in range(count):
+            legal[np.uint64(action_of_move(moves[np.uint64(k)], color))] = True
+        return False, np.float32(0.0)
+    won = winner(board, reason)
+    return True, np.float32(0.0 if won == 0 else 1.0 if won == color else -1.0)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def player_to_move(boards, i):  # type: ignore[no-untyped-def]
+    """WHITE or BLACK."""
+    return boards.info[i, TO_PLAY]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def position_hash(boards, i):  # type: ignore[no-untyped-def]
+    """Of the pieces, castling rights and the player to move; not of repetition and the counts of moves."""
+    return boards.info[i, HASH]
+
+
+@njit(cache=True, nogil=True)
+def play_out(boards, i, legal, state):  # type: ignore[no-untyped-def]
+    """A random game to the end."""
+    board = board_at(boards, i)
+    mover = board.info[TO_PLAY]
+    state, won = run_playout(board, np.empty(MAX_MOVES, np.int16), state)
+    return state, np.float32(0.0 if won == 0 else 1.0 if won == mover else -1.0)
+
+
+implement(
+    Board,
+    restart=restart_game,
+    copy=copy_game,
+    play=play_action,
+    judge=judge_game,
+    player=player_to_move,
+    key=position_hash,
+    playout=play_out,
+)

@@ -1,0 +1,64 @@
+"""Microchess, as the rest of Tengen sees it."""
+
+from typing import ClassVar
+
+from tengen.games.game import Game, Outcome, Record
+from tengen.games.microchess.batch import BatchedMicrochess
+from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.record import from_pgn, to_pgn
+from tengen.games.microchess.state import GameState
+from tengen.games.state import FIRST, NOBODY
+
+
+class Microchess(Game):
+    """Chess on 4 files and 5 ranks."""
+
+    name, title, players = "microchess", "Microchess", ("White", "Black")
+    options: ClassVar = MicrochessOptions
+    suffix, example_move = ".pgn", "d2d4"
+    opening_moves = 4
+    fair_margin = 100
+    default_agent = "zero:microchess,seconds=1"
+
+    def new(self, options: MicrochessOptions) -> GameState:
+        """The start position."""
+        return GameState.new(options.rules, options.double_step)
+
+    def options_of(self, state: GameState) -> MicrochessOptions:
+        """Rules and double step."""
+        return MicrochessOptions(state.rules, state.double_step)
+
+    def batch(self, options: MicrochessOptions, past: int = 0) -> BatchedMicrochess:
+        """Many games at once; no encoder looks at the past."""
+        return BatchedMicrochess(options)
+
+    def describe(self, options: MicrochessOptions) -> str:
+        """`Microchess, standard rules, with the double step`."""
+        return f"Microchess, {options.rules} rules, {'with the' if options.double_step else 'no'} double step"
+
+    def outcome(self, state: GameState) -> Outcome:
+        """By the rules; at a limit of moves it is a draw."""
+        if not state.is_over:
+            return Outcome(NOBODY, "1/2-1/2", "move limit")
+        return super().outcome(state)
+
+    def forfeit(self, winner: int) -> str:
+        """`1-0` or `0-1`."""
+        return "1-0" if winner == FIRST else "0-1"
+
+    def write(self, state: GameState, record: Record) -> bytes:
+        """The game as PGN."""
+        told = {"Event": record.event, "White": record.first, "Black": record.second, "Result": record.result}
+        tags = {name: text for name, text in told.items() if text}
+        if record.termination:
+            tags["Termination"] = record.termination
+        return to_pgn(state, tags, record.comments).encode()
+
+    def read(self, data: bytes, rules: str | None = None) -> tuple[GameState, str]:
+        """The first game of a PGN file, by its own rules."""
+        state, tags = from_pgn(data.decode("utf-8", "replace"))
+        result = tags.get("Result", "")
+        return state, "" if result == "*" else result
+
+
+GAME = Microchess()
