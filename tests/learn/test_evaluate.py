@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tengen.data.dataset import Dataset, DatasetError, select
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.evaluate import BATCH, evaluate_policy
 from tengen.nets.model_file import ModelCard, ModelFileError, save_model
 from tengen.nets.network import build_network
@@ -17,7 +17,7 @@ from tengen.search.fast_policy import WEIGHTS
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A network that has learned nothing."""
-    network = build_network("residual", get_encoder("simple").planes, 5, seed=1, blocks=1, filters=8)
+    network = build_network("residual", get_go_encoder("simple").planes, 5, seed=1, blocks=1, filters=8)
     path = tmp_path_factory.mktemp("models") / "model.safetensors"
     save_model(path, network, ModelCard.of(network, encoder="simple"))
     return str(path)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.data.dataset import Dataset, select
-from tengen.encode.encoder import Encoder, get_encoder
+from tengen.encode.go import GoEncoder, get_go_encoder
 from tengen.games.symmetry import transform_array, transform_move
 from tengen.learn.loader import Batch, PositionLoader, permuted
 
@@ -20,7 +20,7 @@ SIZE = 5
 
 def make_loader(dataset: Dataset, batch: int = 32, **settings: Any) -> PositionLoader:
     games = select(dataset, "all", size=SIZE)
-    encoder = settings.pop("encoder", get_encoder("simple"))
+    encoder = settings.pop("encoder", get_go_encoder("simple"))
     settings = {"seed": 1, "symmetries": False} | settings
     return PositionLoader(games.game_moves, games.rows, encoder, SIZE, batch=batch, **settings)
 
@@ -93,7 +93,7 @@ def test_threads_end_with_the_batches(tiny_dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("name", ["simple", "alphago", "zero"])
 def test_positions_are_those_of_the_games(tiny_dataset: Dataset, name: str) -> None:
-    encoder = get_encoder(name)
+    encoder = get_go_encoder(name)
     batch = make_loader(tiny_dataset, encoder=encoder).batch_at(0, 40)
     for planes, move, ply, game in zip(*batch):
         state = tiny_dataset.start_of(int(game))
@@ -102,7 +102,7 @@ def test_positions_are_those_of_the_games(tiny_dataset: Dataset, name: str) -> N
             state = state.play(played, color)
         color, following = tiny_dataset.move_of(int(game), int(ply))
         np.testing.assert_array_equal(planes, encoder.encode([state.with_to_play(color)])[0])
-        assert Encoder.index_to_move(int(move), SIZE) == following
+        assert GoEncoder.index_to_move(int(move), SIZE) == following
 
 
 def test_symmetries_turn_planes_and_moves_alike_and_anew_each_pass(tiny_dataset: Dataset) -> None:
@@ -116,8 +116,8 @@ def test_symmetries_turn_planes_and_moves_alike_and_anew_each_pass(tiny_dataset:
                 k
                 for k in range(8)
                 if np.array_equal(transform_array(before, k), after)
-                and transform_move(Encoder.index_to_move(move, SIZE), k, SIZE)
-                == Encoder.index_to_move(move_after, SIZE)
+                and transform_move(GoEncoder.index_to_move(move, SIZE), k, SIZE)
+                == GoEncoder.index_to_move(move_after, SIZE)
             }
             assert ways
             found += [(run, *ways)] if len(ways) == 1 else []
@@ -131,7 +131,7 @@ def test_memory_does_not_grow_with_the_number_of_games(tiny_dataset: Dataset) ->
     def peak(times: int) -> int:
         rows = np.tile(games.rows, times)
         tracemalloc.start()
-        loader = PositionLoader(games.game_moves, rows, get_encoder("simple"), SIZE, batch=64, seed=1)
+        loader = PositionLoader(games.game_moves, rows, get_go_encoder("simple"), SIZE, batch=64, seed=1)
         assert loader.positions == times * games.positions
         for start in range(0, 64 * 20, 64):
             loader.batch_at(start, 64)
@@ -148,4 +148,4 @@ def test_memory_does_not_grow_with_the_number_of_games(tiny_dataset: Dataset) ->
 def test_no_position_is_an_error_with_a_remedy(tiny_dataset: Dataset) -> None:
     games = select(tiny_dataset, "all", size=SIZE)
     with pytest.raises(ValueError, match="choose more games"):
-        PositionLoader(games.game_moves, games.rows[:0], get_encoder("simple"), SIZE, batch=1, seed=1)
+        PositionLoader(games.game_moves, games.rows[:0], get_go_encoder("simple"), SIZE, batch=1, seed=1)

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tengen.data.dataset import Dataset, Selection, select
-from tengen.encode.encoder import encoder_names, get_encoder
+from tengen.encode.go import get_go_encoder
+from tengen.encode.registry import encoder_names
 from tengen.learn.loader import Batch, PositionLoader
 
 _BATCH = 256
@@ -53,7 +54,7 @@ def measure_encoders(games: Selection, positions: int, rounds: int) -> list[Enco
             for first in range(0, positions, _BATCH):
                 loader.batch_at(first, _BATCH)
             best = max(best, -(-positions // _BATCH) * _BATCH / (time.perf_counter() - start))
-        speeds.append(EncoderSpeed(name, get_encoder(name).planes, best))
+        speeds.append(EncoderSpeed(name, get_go_encoder(name).planes, best))
     return speeds
 
 
@@ -102,7 +103,7 @@ def write_report(encoders: list[EncoderSpeed], training: TrainingSpeed, path: Pa
 
 def _loader(games: Selection, encoder: str, batch: int) -> PositionLoader:
     rows = np.asarray(games.rows)
-    return PositionLoader(games.game_moves, rows, get_encoder(encoder), games.size, batch=batch, seed=1)
+    return PositionLoader(games.game_moves, rows, get_go_encoder(encoder), games.size, batch=batch, seed=1)
 
 
 def _repeat(batch: Batch, steps: int) -> Iterator[Batch]:

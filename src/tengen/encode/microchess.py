@@ -14,15 +14,15 @@ the player's view in any case (`games/microchess/actions.py`).
 A clock is a row of planes like the marks of a thermometer: all ones once it has reached the plane's number.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tengen.encode.encoder import EncoderError
+from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games.microchess.board import (
     BLACK,
     BLACK_PIECE,
@@ -35,12 +35,9 @@ from tengen.games.microchess.board import (
     TO_PLAY,
     WHITE,
     Board,
-    allocate,
     board_at,
-    copy_board,
 )
 from tengen.games.microchess.ending import earlier_occurrences
-from tengen.games.microchess.state import GameState
 
 HALFMOVE_MARKS: Final = (10, 20, 40, 60, 80, 90)
 PLY_MARKS: Final = (20, 40, 50, 60, 66, 70, 74, 76, 78, 79)
@@ -140,30 +137,15 @@ def encode_microchess_seed_fixed(boards, count, out):  # type: ignore[no-untyped
 
 
 @dataclass(frozen=True)
-class MicrochessEncoder:
+class MicrochessEncoder(Encoder):
     """A way to show positions of Microchess to a network."""
 
-    name: str
-    meanings: tuple[str, ...]
-    """What each plane shows, in words."""
+    game: ClassVar[str] = "microchess"
+
     kernel: Callable[[Board, int, NDArray[np.uint8]], None]
     """Writes the first `count` of B games to uint8[n, planes, 20]."""
 
-    @property
-    def planes(self) -> int:
-        """How many feature planes a position has."""
-        return len(self.meanings)
-
-    def encode(self, states: Sequence[GameState]) -> NDArray[np.uint8]:
-        """uint8[B, planes, 5, 4]: the planes of B states."""
-        boards = allocate(len(states))
-        for i, state in enumerate(states):
-            copy_board(state.board, board_at(boards, i))
-        out = np.empty((len(states), self.planes, RANKS, FILES), np.uint8)
-        self.encode_boards(boards, len(states), out)
-        return out
-
-    def encode_boards(self, boards: Board, count: int, out: NDArray[np.uint8]) -> None:
+    def encode_games(self, games: Board, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, 5, 4], in C order."""
         shape = (self.planes, RANKS, FILES)
         if len(out) < count or out.shape[1:] != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
@@ -171,27 +153,12 @@ class MicrochessEncoder:
                 f"{self.name} writes {count} positions to a C-contiguous uint8 array of shape (n, *{shape}) "
                 f"with n that large, not to one of {out.dtype} and shape {out.shape}"
             )
-        self.kernel(boards, count, out.reshape(len(out), self.planes, SQUARES))
+        self.kernel(games, count, out.reshape(len(out), self.planes, SQUARES))
 
 
-_ENCODERS = {
-    encoder.name: encoder
-    for encoder in (
-        MicrochessEncoder("microchess", MEANINGS, encode_microchess),
-        MicrochessEncoder("microchess-ncsoft", NCSOFT_MEANINGS, encode_microchess_ncsoft),
-        MicrochessEncoder("microchess-seed", _SEED_MEANINGS, encode_microchess_seed),
-        MicrochessEncoder("microchess-seed-fixed", FIXED_MEANINGS, encode_microchess_seed_fixed),
-    )
-}
-
-
-def microchess_encoder_names() -> tuple[str, ...]:
-    """The names of all encoders of Microchess."""
-    return tuple(_ENCODERS)
-
-
-def get_microchess_encoder(name: str) -> MicrochessEncoder:
-    """The encoder of this name."""
-    if name not in _ENCODERS:
-        raise EncoderError(f"there is no encoder {name!r} for microchess: choose from {', '.join(_ENCODERS)}")
-    return _ENCODERS[name]
+MICROCHESS_ENCODERS = (
+    MicrochessEncoder("microchess", MEANINGS, encode_microchess),
+    MicrochessEncoder("microchess-ncsoft", NCSOFT_MEANINGS, encode_microchess_ncsoft),
+    MicrochessEncoder("microchess-seed", _SEED_MEANINGS, encode_microchess_seed),
+    MicrochessEncoder("microchess-seed-fixed", FIXED_MEANINGS, encode_microchess_seed_fixed),
+)

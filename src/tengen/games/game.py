@@ -1,7 +1,7 @@
 """`Game`: everything that the rest of Tengen asks about a game, in one object; and the registry of all games.
 
-Agents, matches, learning, the terminal and the command line know games by these objects alone. Most methods have a default
-that suits any game, so that a new one is short: `docs/add-a-game.md` shows how.
+Agents, matches, learning, the terminal and the command line know games by these objects alone. Most methods have a
+default that suits any game, so that a new one is short: `docs/add-a-game.md` shows how.
 
 >>> from tengen.games.game import get_game
 >>> game = get_game("go")
@@ -132,7 +132,7 @@ class Game(ABC):
         return moves
 
     def outcome(self, state: Any) -> Outcome:
-        """How a game ended that is over, or that was stopped at a limit of moves: a draw then, unless it can be counted."""
+        """How a game ended: by its rules, or at a limit of moves (a draw then, unless the game can be counted)."""
         if not state.is_over:
             return Outcome(NOBODY, "draw", "move limit")
         return Outcome(state.winner() or NOBODY, state.result(), state.end_reason or "rules")

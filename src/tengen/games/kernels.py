@@ -1,9 +1,9 @@
 """What every game has to offer to kernels: seven small functions over arrays of many games.
 
-A game keeps its positions in a NamedTuple of arrays with a leading axis [B], one entry a game. Its rules file writes these
-functions for that NamedTuple and hands them to `implement`. Search, self-play and environments call them by the names
-here, inside kernels of their own: Numba picks the game's function by the type of `games` and compiles one specialised
-kernel for each game, with nothing to decide at run time. `docs/add-a-game.md` walks through it.
+A game keeps its positions in a NamedTuple of arrays with a leading axis [B], one entry a game. Its rules file writes
+these functions for that NamedTuple and hands them to `implement`. Search, self-play and environments call them by the
+names here, inside kernels of their own: Numba picks the game's function by the type of `games` and compiles one
+specialised kernel for each game, with nothing to decide at run time. `docs/add-a-game.md` walks through it.
 
     implement(TicTacToeGames, restart=..., copy=..., play=..., judge=..., player=..., key=...)
 

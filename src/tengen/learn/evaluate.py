@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tengen.data.dataset import Dataset, Selection, Split, select
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.fast_policy import measure_fast_policy
 from tengen.learn.loader import PositionLoader
 from tengen.learn.measure import PolicyMeasures
@@ -70,7 +70,7 @@ def evaluate_policy(
         measures = measure_fast_policy(FastPolicy.load(find_model(model)), games)
         return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
     evaluator, _ = load_evaluator(model, backend, threads)
-    encoder = get_encoder(card.encoder)
+    encoder = get_go_encoder(card.encoder)
     loader = PositionLoader(
         games.game_moves, games.rows, encoder, card.size, batch=BATCH, seed=seed, symmetries=False, threads=1
     )

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.encode.augment import transform_batch
-from tengen.encode.encoder import Encoder
+from tengen.encode.go import GoEncoder
 from tengen.games.go.positions import MOVE_MASK, GameMoves, Positions, allocate_positions, replay
 
 _ROUNDS = 6
@@ -43,7 +43,7 @@ class PositionLoader:
         self,
         games: GameMoves,
         rows: NDArray[np.int64],
-        encoder: Encoder,
+        encoder: GoEncoder,
         size: int,
         *,
         batch: int,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tengen.data.dataset import Dataset, Selection
 from tengen.data.position import position_of
-from tengen.encode.encoder import Encoder, get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.games.go import GameState
 from tengen.learn.loader import PositionLoader
 from tengen.nets.evaluator import load_evaluator
@@ -33,12 +33,12 @@ class Sample:
     def guesses(self) -> list[tuple[int, float]]:
         """The three likeliest moves with their probabilities."""
         best = np.argsort(-self.policy, kind="stable")[:3]
-        return [(Encoder.index_to_move(int(i), self.state.size), float(self.policy[i])) for i in best]
+        return [(self.state.move_of(int(i)), float(self.policy[i])) for i in best]
 
     @property
     def probability(self) -> float:
         """Of the move that was played."""
-        return float(self.policy[Encoder.move_to_index(self.played, self.state.size)])
+        return float(self.policy[self.state.action_of(self.played)])
 
     @property
     def rank(self) -> int:
@@ -50,7 +50,7 @@ def draw_samples(model: Path, dataset: Dataset, games: Selection, count: int = 1
     """Positions from all phases of the games, in the order of their move numbers; the same ones for every model."""
     evaluator, card = load_evaluator(model)
     loader = PositionLoader(
-        games.game_moves, games.rows, get_encoder(card.encoder), card.size, batch=1, seed=seed, symmetries=False
+        games.game_moves, games.rows, get_go_encoder(card.encoder), card.size, batch=1, seed=seed, symmetries=False
     )
     drawn = loader.batch_at(0, min(_DRAWN, loader.positions))
     order = np.argsort(drawn.plies, kind="stable")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch.nn import functional
 
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.loader import Batch
 from tengen.nets.network import build_network
 from tengen.nets.registry import parse_network
@@ -19,7 +19,7 @@ class StepTimer:
         torch.set_num_threads(1)
         self.batch = batch
         name, arguments = parse_network(network)
-        self._network = build_network(name, get_encoder(encoder).planes, size, seed=1, **arguments)
+        self._network = build_network(name, get_go_encoder(encoder).planes, size, seed=1, **arguments)
         self._optimizer = torch.optim.SGD(self._network.parameters(), 0.01, momentum=0.9)
 
     def speed(self, batches: Iterable[Batch]) -> float:

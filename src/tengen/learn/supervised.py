@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.loader import Batch, PositionLoader
@@ -102,7 +102,7 @@ def _reporting(run: Path, tell: Callable[[Progress], None]) -> Iterator[Callable
 def _check_before_writing(config: SupervisedConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     name, arguments = parse_network(config.network)
-    describe_network(name, get_encoder(config.encoder).planes, config.size, **arguments)
+    describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
     chosen_games(config, "train")
     chosen_games(config, "test")
     if config.start_from:
@@ -113,7 +113,7 @@ def _check_start(config: SupervisedConfig) -> None:
     """ValueError if the model to start from is of another kind."""
     card = read_card(config.start_from)
     name, arguments = parse_network(config.network)
-    wanted = describe_network(name, get_encoder(config.encoder).planes, config.size, **arguments)
+    wanted = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
     if (card.network, card.encoder) != (name, config.encoder) or card.architecture() != wanted:
         raise ValueError(
             f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
@@ -133,7 +133,7 @@ class _Trainer:
         self.steps = max(1, config.positions // config.batch) if config.positions else 0
         self.step, self.best, self.stale = 0, {"loss": float("inf")}, 0
         self.running_loss, self.seconds = 0.0, 0.0
-        self.encoder = get_encoder(config.encoder)
+        self.encoder = get_go_encoder(config.encoder)
         self.network = self._fresh_network()
         self.rate = config.rate or DEFAULT_RATES.get(config.optimizer, 0.01)
         weights = self.network.parameters()

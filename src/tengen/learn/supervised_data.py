@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tengen.data.dataset import Dataset, Selection, Split, select
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.loader import Batch, PositionLoader
 from tengen.learn.supervised_config import SupervisedConfig
 
@@ -25,7 +25,7 @@ def chosen_games(config: SupervisedConfig, split: Split) -> Selection:
 def validation_batches(config: SupervisedConfig) -> Iterator[Batch]:
     """The same test positions every time, drawn evenly from all test games."""
     games = chosen_games(config, "test")
-    encoder = get_encoder(config.encoder)
+    encoder = get_go_encoder(config.encoder)
     loader = PositionLoader(games.game_moves, games.rows, encoder, config.size, batch=256, seed=0, symmetries=False)
     wanted = min(config.validate, loader.positions)
     for start in range(0, wanted, 256):

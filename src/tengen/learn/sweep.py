@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from tengen._files import write_atomically
-from tengen.encode.encoder import get_encoder
+from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES
 from tengen.learn.run_directory import read_metrics
@@ -170,7 +170,7 @@ def _at(base: SupervisedConfig, encoder: str, network: str, optimizer: str, batc
         raise ValueError(f"{optimizer!r} is no optimiser with a learning rate: write adam=0.003, say") from None
     config = replace(base, encoder=encoder, network=network, optimizer=name, rate=rate, batch=batch)
     kind, arguments = parse_network(network)
-    describe_network(kind, get_encoder(encoder).planes, config.size, **arguments)
+    describe_network(kind, get_go_encoder(encoder).planes, config.size, **arguments)
     return config
 
 
@@ -182,7 +182,7 @@ def _folder(config: SupervisedConfig) -> str:
 def _outcome(name: str, config: SupervisedConfig, run: Path, out: Path) -> Outcome:
     last = read_metrics(run)[-1]
     kind, arguments = parse_network(config.network)
-    shapes = describe_network(kind, get_encoder(config.encoder).planes, config.size, **arguments).shapes()
+    shapes = describe_network(kind, get_go_encoder(config.encoder).planes, config.size, **arguments).shapes()
     return Outcome(
         name=name,
         encoder=config.encoder,

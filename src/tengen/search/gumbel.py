@@ -18,7 +18,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, TERMINAL, UNSEEN, action_value, arrive
+from tengen.search.rule import SearchResult, read_roots
+from tengen.search.tree import (
+    EXPANDED,
+    PENDING,
+    SOLVED_AT_ONCE,
+    TERMINAL,
+    UNSEEN,
+    Paths,
+    Trees,
+    action_value,
+    visit_leaf,
+)
 
 
 class GumbelParameters(NamedTuple):
@@ -27,6 +38,45 @@ class GumbelParameters(NamedTuple):
     considered: int = 16  # m: how many actions are compared at the root
     visit_offset: float = 50.0  # c_visit
     value_scale: float = 1.0  # c_scale
+
+
+class Gumbel:
+    """The rule of Gumbel search. `explore` scales the Gumbel noise: 1 in learning, 0 in play."""
+
+    def __init__(self, parameters: GumbelParameters | None = None) -> None:
+        self.parameters = parameters or GumbelParameters()
+
+    def attach(self, trees: Trees, actions: int) -> None:
+        """Get ready for these trees."""
+        count = len(trees.used)
+        self._before = np.zeros((count, actions), np.int32)
+        self._noise = np.zeros((count, actions), np.float32)
+        self._scores = np.zeros(actions, np.float32)
+
+    def begin(
+        self, trees: Trees, index: NDArray[np.int64], simulations: int, explore: float, rng: np.random.Generator
+    ) -> None:
+        """Plan the halving, draw the noise, and note the visits that a kept tree comes with."""
+        self._table, self._left = schedules(self.parameters.considered, simulations)
+        self._noise[index] = explore * rng.gumbel(size=(len(index), self._noise.shape[1])) if explore else 0.0
+        begin_gumbel(trees, index, self._before)
+
+    def select(
+        self, trees: Trees, index: NDArray[np.int64], remaining: NDArray[np.int64], leaves: int, paths: Paths
+    ) -> int:
+        """Walk down to up to `leaves` leaves of each tree; returns how many paths there are."""
+        count = select_by_gumbel(
+            trees, index, remaining, leaves, self.parameters,
+            self._table, self._left, self._before, self._noise, self._scores, paths,
+        )  # fmt: skip
+        return int(count)
+
+    def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
+        """The winner of the halving, and the improved policy."""
+        visits, value = read_roots(trees, index, self._noise.shape[1])
+        policy, chosen = np.zeros(visits.shape, np.float32), np.zeros(len(index), np.int64)
+        conclude_gumbel(trees, index, self.parameters, self._before, self._noise, policy, value, chosen)
+        return SearchResult(visits, policy, policy, value, chosen)
 
 
 @cache
@@ -181,7 +231,7 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = arrive(trees, paths, count)
+            stage = visit_leaf(trees, paths, count)
             if stage == PENDING:
                 break
             remaining[b] -= 1

@@ -11,8 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from tengen.search.tree import EXPANDED, PENDING, SOLVED_AT_ONCE, UNSEEN, action_value, arrive, known_value
+from tengen.search.rule import SearchResult, read_roots
+from tengen.search.tree import (
+    EXPANDED,
+    PENDING,
+    SOLVED_AT_ONCE,
+    TERMINAL,
+    UNSEEN,
+    Paths,
+    Trees,
+    action_value,
+    known_value,
+    visit_leaf,
+)
 
 
 class PuctParameters(NamedTuple):
@@ -21,6 +34,68 @@ class PuctParameters(NamedTuple):
     exploration: float = 1.5  # c
     fpu_reduction: float = 0.2
     fpu_zero: bool = False
+
+
+class Puct:
+    """The rule of AlphaGo Zero.
+
+    `noise` is the share of Dirichlet noise in the root's priors when a search explores, `alpha` its parameter (0: ten
+    divided by the legal actions). With `prune`, what a network should learn leaves out the visits that only
+    exploration asked for.
+    """
+
+    def __init__(
+        self,
+        parameters: PuctParameters | None = None,
+        *,
+        noise: float = 0.25,
+        alpha: float = 0.0,
+        prune: bool = False,
+    ) -> None:
+        self.parameters = parameters or PuctParameters()
+        self._noise, self._alpha, self._prune = noise, alpha, prune
+        self._actions = 0
+
+    def attach(self, trees: Trees, actions: int) -> None:
+        """Get ready for these trees."""
+        self._actions = actions
+
+    def begin(
+        self, trees: Trees, index: NDArray[np.int64], simulations: int, explore: float, rng: np.random.Generator
+    ) -> None:
+        """Mix noise into the priors at the roots, if the search explores."""
+        if explore:
+            shape = np.full((len(index), 1), self._alpha)
+            if not self._alpha:
+                shape[:, 0] = 10.0 / np.maximum(1, trees.child_count[index, 0])
+            drawn = rng.standard_gamma(shape, (len(index), self._actions))
+            mix_noise(trees, index, drawn, explore * self._noise)
+
+    def select(
+        self, trees: Trees, index: NDArray[np.int64], remaining: NDArray[np.int64], leaves: int, paths: Paths
+    ) -> int:
+        """Walk down to up to `leaves` leaves of each tree; returns how many paths there are."""
+        return int(select_by_puct(trees, index, remaining, leaves, self.parameters, paths))
+
+    def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
+        """The most visited actions, and the shares of visits."""
+        visits, value = read_roots(trees, index, self._actions)
+        chosen = np.zeros(len(index), np.int64)
+        best_actions(trees, index, chosen)
+        policy = _shares(visits.astype(np.float32))
+        target = policy
+        if self._prune:
+            pruned = visits.astype(np.float32)
+            prune_visits(trees, index, self.parameters, pruned)
+            target = _shares(pruned)
+        return SearchResult(visits, policy, target, value, chosen)
+
+
+def _shares(visits: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(visits / np.maximum(1.0, visits.sum(axis=1, keepdims=True)), np.float32)
+
+
+# --------------------------------------------------------------------------------------------- kernels
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -69,7 +144,7 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = arrive(trees, paths, count)
+            stage = visit_leaf(trees, paths, count)
             if stage == PENDING:
                 break
             remaining[b] -= 1
@@ -123,3 +198,27 @@ def prune_visits(trees, index, parameters, visits):  # type: ignore[no-untyped-d
             fewest = scale * trees.prior[b, child] / gap - 1 if gap > 0 else float(n)
             kept = min(float(n), max(0.0, np.ceil(fewest)))
             visits[i, trees.action[b, child]] = kept if kept > 1 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def best_actions(trees, index, chosen):  # type: ignore[no-untyped-def]
+    """Write the best action at the roots to chosen: int64[n].
+
+    That is one solved as won; else, of those not solved as lost, the one with the most visits, of equals the one with
+    the better Q, and before anything is visited the one that the network likes best; what is solved as lost comes last.
+    """
+    for i in range(index.shape[0]):
+        b = index[i]
+        first = trees.first_child[b, 0]
+        best, best_rank, best_q = first, np.int64(-1), np.float32(-1.0)
+        for child in range(first, first + trees.child_count[b, 0]):
+            n = np.int64(trees.visits[b, child])
+            rank, q = n, np.float32(-1.0)
+            if n > 0:
+                q = action_value(trees, b, child)
+                if trees.stage[b, child] == TERMINAL and q != 0.0:
+                    rank = np.int64(1 << 40) if q > 0 else np.int64(-1)
+            liked = q == best_q and trees.logit[b, child] > trees.logit[b, best]
+            if rank > best_rank or (rank == best_rank and (q > best_q or liked)):
+                best, best_rank, best_q = child, rank, q
+        chosen[i] = trees.action[b, best]

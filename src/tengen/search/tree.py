@@ -9,6 +9,9 @@ A node whose game is over is TERMINAL, and so is one that the search has solved:
 opponent, or all moves lead to solved positions. Its `value` is exact, it takes the place of the mean, and nobody looks
 below it again. Roots are never solved, so that a search always has moves to choose from.
 
+A tree that is full goes on without growing: a leaf that finds no room for its children is CLOSED, keeps the value it
+was given, and opens again once a part of the tree is let go.
+
 A simulation counts its visits on the way down and its value on the way up. Between the two, a path under way looks
 like a loss ("virtual loss"), so that several leaves of one tree can be evaluated as one batch.
 """
@@ -19,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-UNSEEN, PENDING, EXPANDED, TERMINAL = 0, 1, 2, 3
+UNSEEN, PENDING, EXPANDED, TERMINAL, CLOSED = 0, 1, 2, 3, 4
 VIRTUAL_LOSS = np.float32(1.0)
 SOLVED_AT_ONCE = 1024  # simulations without an evaluation that a tree gets in one call: searches can be stopped
 
@@ -30,7 +33,9 @@ class Trees(NamedTuple):
     action: NDArray[np.int16]  # [B, M] what leads to the node, an index of the policy
     first_child: NDArray[np.int32]  # [B, M]
     child_count: NDArray[np.int16]  # [B, M] 0 until the node is expanded
-    stage: NDArray[np.int8]  # [B, M] UNSEEN, PENDING (its evaluation is under way), EXPANDED or TERMINAL (solved)
+    stage: NDArray[
+        np.int8
+    ]  # [B, M] UNSEEN, PENDING (under evaluation), EXPANDED, TERMINAL or CLOSED
     visits: NDArray[np.int32]  # [B, M] N
     value_sum: NDArray[np.float32]  # [B, M] W, for the player whose move leads here
     under_way: NDArray[np.int32]  # [B, M] how many of the visits wait for their value, lost until then
@@ -102,7 +107,7 @@ def _new_node(trees, b, node, action, prior, logit):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def set_out(trees, paths, k):  # type: ignore[no-untyped-def]
+def add_virtual_loss(trees, paths, k):  # type: ignore[no-untyped-def]
     """Count a visit on all nodes of path k, lost until its value is known."""
     b = paths.tree[k]
     for depth in range(paths.length[k] + 1):
@@ -124,17 +129,17 @@ def back_up(trees, paths, k, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def arrive(trees, paths, k):  # type: ignore[no-untyped-def]
+def visit_leaf(trees, paths, k):  # type: ignore[no-untyped-def]
     """Do what the end of path k asks for; returns its stage before.
 
     UNSEEN: it is to be evaluated, and PENDING now. PENDING: nothing, the path is to be given up. Else, in a solved
-    position or as deep as there is room for, its value is known and written back at once.
+    position or where there is no room, its value is known and backed up at once.
     """
     b, node = paths.tree[k], paths.nodes[k, paths.length[k]]
     stage = trees.stage[b, node]
     if stage == PENDING:
         return stage
-    set_out(trees, paths, k)
+    add_virtual_loss(trees, paths, k)
     if stage == UNSEEN:
         trees.stage[b, node] = PENDING
     else:
@@ -181,7 +186,8 @@ def expand_and_back_up(trees, paths, count, legal, over, results, logits, values
     """Give the leaves of the first `count` paths their children and write their values back.
 
     legal: bool[L, A]; over: bool[L] and results: float32[L] are the rules' word, and exact; logits: float32[L, A] and
-    values: float32[L] the network's. Priors are the softmax of the legal logits. A tree without room is not expanded.
+    values: float32[L] those of the evaluation. Priors are the softmax of the legal logits. A leaf without room for children
+    is CLOSED.
     """
     for k in range(count):
         b, leaf = paths.tree[k], paths.nodes[k, paths.length[k]]
@@ -206,7 +212,7 @@ def expand(trees, b, leaf, legal, logits):  # type: ignore[no-untyped-def]
             highest = max(highest, logits[action])
     first = trees.used[b]
     if first + count > trees.action.shape[1]:
-        trees.stage[b, leaf] = UNSEEN
+        trees.stage[b, leaf] = CLOSED
         return
     child, total = first, np.float32(0.0)
     for action in range(legal.shape[0]):
@@ -234,6 +240,19 @@ def find_child(trees, b, node, action):  # type: ignore[no-untyped-def]
         if trees.action[b, child] == action:
             return child
     return -1
+
+
+@njit(cache=True, nogil=True)
+def drop_root_action(trees, b, action):  # type: ignore[no-untyped-def]
+    """Forbid an action at the root of tree b, which is expanded: its child goes, unless it is the only one."""
+    child, count = find_child(trees, b, 0, action), trees.child_count[b, 0]
+    if child < 0 or count < 2:
+        return
+    last = trees.first_child[b, 0] + count - 1
+    _copy_node(trees, b, last, trees, b, child)
+    trees.first_child[b, child] = trees.first_child[b, last]
+    trees.child_count[b, child] = trees.child_count[b, last]
+    trees.child_count[b, 0] = count - 1
 
 
 @njit(cache=True, nogil=True)
@@ -283,7 +302,8 @@ def _copy_subtree(trees, b, root, spare):  # type: ignore[no-untyped-def]
 def _copy_node(source, b, old, target, c, new):  # type: ignore[no-untyped-def]
     """Copy all of a node but where its children are."""
     target.action[c, new] = source.action[b, old]
-    target.stage[c, new] = source.stage[b, old]
+    stage = source.stage[b, old]
+    target.stage[c, new] = UNSEEN if stage == CLOSED else stage  # there is room again
     target.visits[c, new] = source.visits[b, old]
     target.value_sum[c, new] = source.value_sum[b, old]
     target.under_way[c, new] = source.under_way[b, old]

@@ -1,6 +1,6 @@
 """Many games of Go side by side, counted by area. A game ends with two passes, or at a limit of moves.
 
-What a finished game is worth is decided by `score.final_owners` here as in matches: where the rules take dead stones off,
+`score.final_owners` decides what a finished game is worth, here as in matches: where the rules take dead stones off,
 those in unconditional territory of the opponent are gone, and so are strings that `GoGames.dead` marks.
 """
 

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from tengen.games.go import board as kernels
 from tengen.games.go import legality, score
 from tengen.games.go.board import BLACK, EMPTY, WHITE, Board, allocate, new_board
-from tengen.games.go.coordinates import PASS, RESIGN, check_size, fixed_handicap, from_cell, from_gtp, from_policy, to_cell, to_gtp, to_policy
+from tengen.games.go.coordinates import (
+    PASS,
+    RESIGN,
+    check_size,
+    fixed_handicap,
+    from_cell,
+    from_gtp,
+    from_policy,
+    to_cell,
+    to_gtp,
+    to_policy,
+)
 from tengen.games.go.draw import board_svg, board_text
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules

@@ -1,4 +1,4 @@
-"""Many games of Microchess side by side. `Board` arrays with a leading axis hold them; actions are those of `actions.py`."""
+"""Many games of Microchess side by side, in `Board` arrays with a leading axis; actions are those of `actions.py`."""
 
 import numpy as np
 from numba import njit

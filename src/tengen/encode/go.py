@@ -1,0 +1,95 @@
+"""The encoders of Go.
+
+| name         | planes | shows                                                                            |
+|--------------|--------|----------------------------------------------------------------------------------|
+| `oneplane`   | 1      | whose stone stands where, as one number a point                                  |
+| `sevenplane` | 7      | the liberties of own and enemy stones, and the ko                                |
+| `simple`     | 11     | the liberties of black and white stones, who is to play, and the ko              |
+| `alphago`    | 48     | tactics: what AlphaGo's policy network saw (Silver et al., Nature 2016)          |
+| `alphago49`  | 49     | the same and the player's colour, as AlphaGo's value network had it              |
+| `zero`       | 17     | the stones of the last eight positions: AlphaGo Zero (Silver et al., Nature 2017) |
+| `compact`    | 10     | short liberties, ko, colour, pass: for self-play on small boards                  |
+| `compact-komi` | 25   | the same, and the komi as the player to move sees it                              |
+
+Every encoder works on any board size, and knows of the rules only what all rule sets share: stones without liberties
+come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
+1; networks turn them into floats. Row 0 is the top row of the board, column 0 the leftmost.
+
+Each encoder's file holds the meaning of its planes and one kernel for a whole batch. A kernel works in the calling
+thread, holds no lock and no state: call it from as many threads as there are cores.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.encode import alphago, compact, oneplane, sevenplane, simple, zero
+from tengen.encode.encoder import Encoder, EncoderError
+from tengen.games.go.batch import GoGames
+from tengen.games.go.positions import PAST, Positions, positions_of
+from tengen.games.go.state import GameState
+
+
+@dataclass(frozen=True)
+class GoEncoder(Encoder):
+    """A way to show positions of Go to a network."""
+
+    game: ClassVar[str] = "go"
+
+    kernel: Callable[[Positions, NDArray[np.uint8]], None]
+    """Writes B positions to uint8[B, planes, N * N]."""
+    needs_ages: bool = False
+    """Whether it looks at how long stones have been standing, which batches of games do not keep."""
+
+    def encode(self, states: Sequence[GameState]) -> NDArray[np.uint8]:
+        """uint8[B, planes, N, N]: the planes of B states, all of one board size N."""
+        sizes = {state.size for state in states}
+        if len(sizes) != 1:
+            found = f"sizes {sorted(sizes)}" if sizes else "no state"
+            raise EncoderError(f"states to encode have to be of one board size, and there is {found}")
+        size = sizes.pop()
+        out = np.empty((len(states), self.planes, size, size), np.uint8)
+        self.encode_positions(positions_of(states), out)
+        return out
+
+    def encode_positions(self, positions: Positions, out: NDArray[np.uint8]) -> None:
+        """Write the planes of B positions to out: uint8[B, planes, N, N], in C order. For loops that never stop."""
+        batch, points = positions.age.shape
+        size = round(points**0.5)
+        shape = (batch, self.planes, size, size)
+        if out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
+            raise EncoderError(
+                f"{self.name} writes {batch} positions to a C-contiguous uint8 array of shape {shape}, "
+                f"not to one of {out.dtype} and shape {out.shape}"
+            )
+        self.kernel(positions, out.reshape(batch, self.planes, points))
+
+    def encode_games(self, games: GoGames, count: int, out: NDArray[np.uint8]) -> None:
+        """Write the first `count` games to the first rows of out: uint8[n, planes, N, N], in C order."""
+        if self.needs_ages:
+            raise EncoderError(f"self-play does not know the encoder {self.name}: take compact, simple or zero")
+        positions = Positions(games.boards, games.past, np.empty((count, 0), np.int16), games.komi)
+        self.kernel(positions, out[:count].reshape(count, self.planes, -1))
+
+
+GO_ENCODERS = (
+    GoEncoder("oneplane", oneplane.MEANINGS, oneplane.encode_oneplane, past=1),
+    GoEncoder("sevenplane", sevenplane.MEANINGS, sevenplane.encode_sevenplane),
+    GoEncoder("simple", simple.MEANINGS, simple.encode_simple),
+    GoEncoder("alphago", alphago.MEANINGS, alphago.encode_alphago, needs_ages=True),
+    GoEncoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago, needs_ages=True),
+    GoEncoder("zero", zero.MEANINGS, zero.encode_zero, past=PAST),
+    GoEncoder("compact", compact.MEANINGS, compact.encode_compact),
+    GoEncoder("compact-komi", compact.MEANINGS_WITH_KOMI, compact.encode_compact_komi),
+)
+
+
+def get_go_encoder(name: str) -> GoEncoder:
+    """The encoder of Go of this name."""
+    for encoder in GO_ENCODERS:
+        if encoder.name == name:
+            return encoder
+    raise EncoderError(f"there is no encoder {name[:40]!r} of Go: choose from {', '.join(e.name for e in GO_ENCODERS)}")

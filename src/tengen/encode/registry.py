@@ -1,0 +1,29 @@
+"""All encoders by name."""
+
+from functools import cache
+
+from tengen.encode.encoder import Encoder, EncoderError, OwnEncoder
+from tengen.encode.go import GO_ENCODERS
+from tengen.encode.microchess import MICROCHESS_ENCODERS
+from tengen.games.game import game_names, get_game
+
+
+@cache
+def _known() -> dict[str, Encoder]:
+    return {encoder.name: encoder for encoder in (*GO_ENCODERS, *MICROCHESS_ENCODERS)}
+
+
+def encoder_names(game: str = "go") -> tuple[str, ...]:
+    """The names of all encoders of a game."""
+    own = (game,) if get_game(game).meanings else ()
+    return (*own, *(name for name, encoder in _known().items() if encoder.game == game))
+
+
+def get_encoder(name: str) -> Encoder:
+    """The encoder of this name, of whichever game it is."""
+    if name in _known():
+        return _known()[name]
+    if name in game_names() and get_game(name).meanings:
+        return OwnEncoder(name, get_game(name).meanings, of=get_game(name))
+    known = [each for game in game_names() for each in encoder_names(game)]
+    raise EncoderError(f"there is no encoder {name[:40]!r}: choose from {', '.join(known)}")

@@ -1,0 +1,187 @@
+"""What a tree search asks of a leaf: how likely each action is to be good, and who is winning.
+
+| evaluation            | policy            | value                            | cached |
+|-----------------------|-------------------|----------------------------------|--------|
+| `NetworkEvaluation`   | the network's     | the network's                    | yes    |
+| `PlayoutEvaluation`   | all alike         | the mean of some playouts        | no     |
+| `MixedEvaluation`     | of the first      | (1 - lambda) first + lambda other | as they are |
+| `KnownPositions`      | -                 | exact, where it is known; else as the evaluation behind it says |
+
+An evaluation sees the positions themselves. PUCT with playouts is plain Monte-Carlo tree search, in every game;
+AlphaGo's search mixes a network with playouts.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.encode.encoder import Encoder
+from tengen.games.batch import BatchedGame
+from tengen.games.kernels import copy, playout
+from tengen.nets.evaluator import Evaluator
+from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
+
+
+class Leaves(NamedTuple):
+    """Up to L leaves under evaluation, each a position in the game's own arrays."""
+
+    legal: NDArray[np.bool_]  # [L, A]
+    over: NDArray[np.bool_]  # [L] finished, or known exactly: nothing is asked about these
+    results: NDArray[np.float32]  # [L] what those are worth to the player to move
+    logits: NDArray[np.float32]  # [L, A] for the others, the logarithm of how likely each action is, up to a constant
+    values: NDArray[np.float32]  # [L] and their value to the player to move, -1 to 1
+
+
+def new_leaves(count: int, actions: int) -> Leaves:
+    """Room for `count` leaves."""
+    return Leaves(
+        np.zeros((count, actions), np.bool_),
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.float32),
+        np.zeros((count, actions), np.float32),
+        np.zeros(count, np.float32),
+    )
+
+
+class LeafEvaluation(Protocol):
+    """Evaluates leaves in batches."""
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Fill in logits and values of the first `count` games that are not over; returns how many were computed.
+
+        What is known exactly may be set to be over, with its result.
+        """
+        ...
+
+    def warm_up(self, most: int) -> None:
+        """Do once what the first calls, of up to `most` positions, would else have to wait for."""
+        ...
+
+
+class NetworkEvaluation:
+    """A network's policy and value. What it has said of the same planes is remembered."""
+
+    def __init__(
+        self, game: BatchedGame, encoder: Encoder, evaluator: Evaluator, cache: int | EvaluationCache = 1 << 14
+    ) -> None:
+        if not evaluator.architecture.parts().get("value"):
+            raise ValueError("tree search needs a network with a value head, and this one has none")
+        self.evaluator, self._encoder = evaluator, encoder
+        self._shape = (encoder.planes, game.height, game.width)
+        self._cache = new_cache(cache, game.actions) if isinstance(cache, int) else cache
+        self._make_room(1)
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Ask the network for what the cache does not know."""
+        if count > len(self._planes):
+            self._make_room(len(leaves.over))
+        self._encoder.encode_games(games, count, self._planes)
+        flat = self._planes.reshape(len(self._planes), -1)
+        wanted = int(look_up(self._cache, flat, leaves.over, count, self._keys, self._source, self._missing))
+        logits, values = (
+            self.evaluator.evaluate(self._planes[:wanted]) if wanted else (leaves.logits[:0], leaves.values[:0])
+        )
+        fill_in(
+            self._cache, leaves.over, count, self._keys, self._source, self._missing,
+            logits, values, leaves.logits, leaves.values,
+        )  # fmt: skip
+        return wanted
+
+    def warm_up(self, most: int) -> None:
+        """Ask for batches of all sizes, for each of which the network may get ready anew."""
+        self._make_room(most)
+        for count in range(1, most + 1):
+            self.evaluator.evaluate(self._planes[:count])
+
+    def _make_room(self, count: int) -> None:
+        self._planes = np.zeros((count, *self._shape), np.uint8)
+        self._keys, self._source = np.zeros(count, np.uint64), np.zeros(count, np.int64)
+        self._missing = np.zeros(count, np.int64)
+
+
+class PlayoutEvaluation:
+    """The mean result of playouts, by the game's own idea of one; every legal action is equally likely."""
+
+    def __init__(self, game: BatchedGame, playouts: int = 1, seed: int | None = None) -> None:
+        self._game, self._playouts = game, playouts
+        self._scratch = game.allocate(1)
+        self._legal = np.zeros(game.actions, np.bool_)
+        self._rng = np.array([np.random.default_rng(seed).integers(1, 2**63)], np.uint64)
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Play every game that is not over to its end."""
+        leaves.logits[:count] = 0.0
+        done = play_out_leaves(
+            games, count, leaves.over, self._playouts, self._scratch, self._legal, self._rng, leaves.values
+        )
+        return int(done)
+
+    def warm_up(self, most: int) -> None:
+        """Nothing to wait for but the kernel, which the first search loads."""
+
+
+class MixedEvaluation:
+    """Values (1 - weight) * one + weight * other, and the policy of the first: AlphaGo's leaf, weight being lambda."""
+
+    def __init__(self, one: LeafEvaluation, other: LeafEvaluation, weight: float = 0.5) -> None:
+        if not 0 <= weight <= 1:
+            raise ValueError(f"the weight of an evaluation is {weight}: give a share from 0 to 1")
+        self._one, self._other, self._weight = one, other, np.float32(weight)
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Ask both."""
+        computed = self._one.evaluate(games, count, leaves)
+        logits, values = leaves.logits[:count].copy(), leaves.values[:count].copy()
+        computed += self._other.evaluate(games, count, leaves)
+        leaves.logits[:count] = logits
+        leaves.values[:count] = (1 - self._weight) * values + self._weight * leaves.values[:count]
+        return computed
+
+    def warm_up(self, most: int) -> None:
+        """Both."""
+        self._one.warm_up(most)
+        self._other.warm_up(most)
+
+
+Probe = Callable[[Any, int, Leaves], None]
+"""Marks those of the first games as over, with their result, whose value it knows."""
+
+
+class KnownPositions:
+    """Exact knowledge (endgame tables, a solver) before an evaluation: what is known is as good as finished."""
+
+    def __init__(self, probe: Probe, otherwise: LeafEvaluation) -> None:
+        self._probe, self._otherwise = probe, otherwise
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Ask the evaluation about what is not known."""
+        self._probe(games, count, leaves)
+        return self._otherwise.evaluate(games, count, leaves)
+
+    def warm_up(self, most: int) -> None:
+        """Of the evaluation."""
+        self._otherwise.warm_up(most)
+
+
+@njit(cache=True, nogil=True)
+def play_out_leaves(games, count, over, playouts, scratch, legal, rng, values):  # type: ignore[no-untyped-def]
+    """Write the mean result of playouts of the first games to values: float32[L]; returns how many were played out.
+
+    scratch: room for one game; legal: bool[A] likewise; rng: uint64[1].
+    """
+    state, done = rng[0], 0
+    for k in range(count):
+        if over[k]:
+            continue
+        total = np.float32(0.0)
+        for _ in range(playouts):
+            copy(games, k, scratch, 0)
+            state, value = playout(scratch, 0, legal, state)
+            total += value
+        values[k] = total / np.float32(playouts)
+        done += 1
+    rng[0] = state
+    return done
