@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tengen.agents.agent import Decision, of_game
-from tengen.agents.passing import wins_by_passing
-from tengen.agents.policy import sensible_moves
+from tengen.agents.passing import may_pass, wins_by_passing
+from tengen.games.game import game_of
 from tengen.games.go import PASS, GameState
 from tengen.games.state import AnyState
 from tengen.nets.bundled import find_model
@@ -41,10 +41,10 @@ class FastPolicyAgent:
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The policy's move for the player to move."""
         state = of_game(state, GameState, self.name)
-        if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
+        if state.is_over or wins_by_passing(state, seconds):
             return Decision(PASS, note="passing ends the game")
         scores = self._policy.scores(state)
-        known = [move for move in sensible_moves(state) if move in scores]
+        known = [move for move in game_of(state).sensible_moves(state) if move in scores]
         moves = known if known != [PASS] else []
         if not moves:  # nothing sensible is left
             return Decision(PASS if state.is_legal(PASS) else state.legal_moves()[0])
@@ -52,7 +52,7 @@ class FastPolicyAgent:
         probabilities = np.exp(logits - logits.max())
         probabilities /= probabilities.sum()
         best = int(np.argmax(probabilities))
-        if moves[best] == PASS and not self._may_pass(state):
+        if moves[best] == PASS and len(moves) > 1 and not may_pass(state, seconds):
             logits[best] = -np.inf
             best = int(np.argmax(logits))
         if self._temperature > 0 and moves[best] != PASS:
@@ -67,10 +67,6 @@ class FastPolicyAgent:
 
     def close(self) -> None:
         """Nothing to free."""
-
-    def _may_pass(self, state: GameState) -> bool:
-        """Whether a pass costs nothing: the dead come off at the end anyway, or the count is won as it stands."""
-        return state.rules.removes_dead or wins_by_passing(state)
 
     def _draw(self, moves: list[int], logits: np.typing.NDArray[np.float64]) -> int:
         """A move, but no pass, by the temperature."""

@@ -1,4 +1,12 @@
-"""When to pass: the question that every agent without a territory sense of its own has to ask."""
+"""When to pass: the one place that decides it, for every agent that can.
+
+A pass may end the game, and then the stones on the board are counted by the rules: where they take dead stones off, a
+position that looks won with all stones alive may be lost. So whoever wants to pass asks here first, and searches
+count finished games by the dead stones found here (`BatchedGo.mark_dead`, `UctRoot.dead`).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
 
 from tengen.games.go import BLACK, PASS, GameState
 from tengen.search.status import dead_stones
@@ -8,16 +16,49 @@ _CLOCK_SHARE = 0.1  # of the time for a move that the question may take
 _POINTS_PER_SECOND = 1_000_000  # points of the board whose owner playouts decide in a second, roughly
 
 
-def wins_by_passing(state: GameState, seconds: float | None = None) -> bool:
-    """Whether the player to move may pass and has won if the game is counted as it stands.
+class Pass(Enum):
+    """What a pass means for the player to move."""
 
-    With little time for the move (`seconds`) the reading of life and death is shorter.
-    """
-    if not state.is_legal(PASS):
-        return False
+    WINS = "it ends the game, won"
+    SAFE = "if the game is counted now, it is not lost; or it is so far lost that nothing is"
+    LOSES = "if the game is counted now, it is lost, and there is something else to play"
+
+
+@dataclass(frozen=True)
+class Count:
+    """A position counted as if the game ended now."""
+
+    margin: float
+    """Points by which the player to move is ahead."""
+    dead: frozenset[int]
+    """The stones that come off."""
+    verdict: Pass
+
+
+def count_now(state: GameState, seconds: float | None = None) -> Count:
+    """Count a position by its rules; with little time for the move (`seconds`) life and death is read less deeply."""
     playouts = _MOST_PLAYOUTS
     if seconds is not None:
         affordable = int(seconds * _CLOCK_SHARE * _POINTS_PER_SECOND / state.size**2)
         playouts = max(_FEWEST_PLAYOUTS, min(_MOST_PLAYOUTS, affordable))
-    margin = state.score(dead_stones(state, playouts))
-    return margin > 0 if state.to_play == BLACK else margin < 0
+    dead = dead_stones(state, playouts)
+    margin = state.score(dead) if state.to_play == BLACK else -state.score(dead)
+    return Count(margin, dead, _verdict(state, margin))
+
+
+def may_pass(state: GameState, seconds: float | None = None) -> bool:
+    """Whether a pass does no harm, for an agent that has no search to tell it what else there is to gain."""
+    return state.is_legal(PASS) and count_now(state, seconds).verdict is not Pass.LOSES
+
+
+def wins_by_passing(state: GameState, seconds: float | None = None) -> bool:
+    """Whether the opponent has passed, and a pass now ends the game, won."""
+    if state.last_move != PASS or not state.is_legal(PASS):
+        return False
+    return count_now(state, seconds).verdict is Pass.WINS
+
+
+def _verdict(state: GameState, margin: float) -> Pass:
+    if margin > 0 and state.last_move == PASS:
+        return Pass.WINS
+    return Pass.LOSES if -state.size <= margin < 0 else Pass.SAFE

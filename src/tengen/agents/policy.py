@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import AgentError, Decision, of_game
-from tengen.agents.passing import wins_by_passing
-from tengen.encode.encoder import get_encoder
+from tengen.agents.passing import may_pass, wins_by_passing
+from tengen.encode.registry import get_encoder
+from tengen.games.game import game_of
 from tengen.games.go import PASS, GameState
-from tengen.games.go.coordinates import to_cell
-from tengen.games.go.playout import is_eye
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
 
@@ -45,18 +44,25 @@ class PolicyAgent:
         """The network's move for the player to move."""
         state = of_game(state, GameState, self.name)
         self._check_size(state)
-        if state.is_over or (state.last_move == PASS and wins_by_passing(state, seconds)):
+        if state.is_over or wins_by_passing(state, seconds):
             return Decision(PASS, note="passing ends the game")
         logits, _ = self._evaluator.evaluate(self._encoder.encode([state]))
-        moves = sensible_moves(state)
-        probabilities = _softmax(np.array([logits[0, self._encoder.move_to_index(m, state.size)] for m in moves]))
-        best = int(np.argmax(probabilities))
-        if self._temperature > 0:
-            sharpened = _softmax(np.log(probabilities + 1e-12) / self._temperature)
-            best = int(self._rng.choice(len(moves), p=sharpened))
+        moves = game_of(state).sensible_moves(state)
+        probabilities = _softmax(np.array([logits[0, state.action_of(move)] for move in moves]))
+        best = self._draw(probabilities)
+        if moves[best] == PASS and len(moves) > 1 and not may_pass(state, seconds):
+            moves, probabilities = moves[:best] + moves[best + 1 :], np.delete(probabilities, best)
+            probabilities /= max(probabilities.sum(), 1e-30)
+            best = self._draw(probabilities)
         order = np.argsort(-probabilities)[:_TOLD]
         priors = {moves[i]: float(probabilities[i]) for i in order}
         return Decision(moves[best], priors=priors, pv=(moves[best],), note=f"{probabilities[best]:.0%} likely")
+
+    def _draw(self, probabilities: NDArray[np.float64]) -> int:
+        """The likeliest, or one by the temperature."""
+        if self._temperature == 0:
+            return int(np.argmax(probabilities))
+        return int(self._rng.choice(len(probabilities), p=_softmax(np.log(probabilities + 1e-12) / self._temperature)))
 
     def close(self) -> None:
         """Nothing to free."""
@@ -69,16 +75,6 @@ class PolicyAgent:
         if state.size != self._size:
             size = self._size
             raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
-
-
-def sensible_moves(state: GameState) -> list[int]:
-    """Legal moves that fill no own eye; PASS is always among them where the rules allow it."""
-    flags, color, size = state.rules.flags, state.to_play, state.size
-    return [
-        move
-        for move in state.legal_moves()
-        if move == PASS or not is_eye(state.board, to_cell(move, size), color, flags)
-    ] or [PASS]
 
 
 def _softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from tengen.agents.agent import Agent
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
 from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
+from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.minimax import Minimax, MinimaxAgent
 from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.random import Random, RandomAgent
@@ -31,6 +32,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "minimax": (Minimax, MinimaxAgent),
     "alphabeta": (AlphaBeta, AlphaBetaAgent),
     "uct": (Uct, UctAgent),
+    "mcts": (Mcts, MctsAgent),
     "policy": (Policy, PolicyAgent),
     "fast-policy": (FastPolicySettings, FastPolicyAgent),
     "zero": (Zero, ZeroAgent),

@@ -1,4 +1,4 @@
-"""The Monte-Carlo player: UCT with RAVE and guided playouts in Go, plain UCT in Microchess."""
+"""The Monte-Carlo player: UCT with RAVE and guided playouts in Go; in other games it is `mcts`."""
 
 import threading
 import time
@@ -7,30 +7,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tengen.agents.agent import Decision, of_game
-from tengen.agents.passing import wins_by_passing
-from tengen.games.go import PASS, RESIGN, GameState
+from tengen.agents.agent import Decision
+from tengen.agents.mcts import Mcts, MctsAgent
+from tengen.agents.passing import Count, Pass, count_now
+from tengen.games.go import EMPTY, PASS, RESIGN, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
-from tengen.games.microchess import GameState as ChessState
-from tengen.games.microchess.board import HALFMOVE
 from tengen.games.state import AnyState
-from tengen.search.microchess_uct import EXPLORATION, new_microchess_scratch, simulate_microchess
 from tengen.search.status import is_settled
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
-from tengen.search.uct_tree import LOSS, UNSOLVED, UctTree, best_child, clear_tree, copy_subtree, find_child, new_tree
+from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
 
 _CHUNK = 256  # simulations between two looks at the tree
 _FIRST_CHUNK = 32  # before the first look at the clock
 _CHUNK_SECONDS = 0.05  # how long a kernel may run before the clock is looked at (and Ctrl-C heard)
 _CLOCK_SHARE = 0.85  # of a time limit that is given to simulations; the rest is for the end of the game
-_MICROCHESS_CLOCK_SHARE = 0.95
-_MICROCHESS_CHILDREN = 40  # nodes that a playout may need, with all that is kept from moves before
 
 
 @dataclass(frozen=True)
 class Uct:
-    """Monte-Carlo tree search; in Go with RAVE and playouts guided by simple tactics, in Microchess plain."""
+    """Monte-Carlo tree search; in Go with RAVE and playouts guided by simple tactics, in other games plain."""
 
     playouts: int | None = None
     """Playouts for a move at most; 10000 where no time is given either."""
@@ -44,7 +40,7 @@ class Uct:
     rave: float = UctParameters().rave_equivalence
     """Go: the visits at which AMAF and real results weigh the same; 0: no RAVE."""
     exploration: float | None = None
-    """c of UCB1; None: what suits the game, 0 in Go (RAVE and priors explore enough) and 0.3 in Microchess."""
+    """c; None: what suits the game, 0 in Go (RAVE and priors explore enough) and as in mcts elsewhere."""
     prior: float = UctParameters().prior_weight
     """Go: the weight of what simple tactics say of a move before any playout."""
     nodes: int = 3_000_000
@@ -78,7 +74,7 @@ class UctAgent:
             rave_equivalence=settings.rave,
             prior_weight=settings.prior,
         )
-        self._chess_exploration = EXPLORATION if settings.exploration is None else settings.exploration
+        self._settings = settings
         limit = f"playouts={self._playouts}" if self._playouts is not None else f"seconds={self._seconds:g}"
         self.name = f"uct:{limit}" + ("" if settings.guided else ",guided=no")
         self._clock = clock
@@ -87,71 +83,67 @@ class UctAgent:
         self._node_limit = settings.nodes
         self._tree: UctTree | None = None
         self._spare: UctTree | None = None
-        self._root: AnyState | None = None
+        self._root: GameState | None = None
+        self._plain: MctsAgent | None = None
         self._stop = threading.Event()
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
+        if not isinstance(state, GameState):
+            return self._in_other_games().choose(state, seconds)
+        started = self._clock()
         self._stop.clear()
         limits = [limit for limit in (self._seconds, seconds) if limit is not None]
         limit = min(limits) if limits else None
-        if isinstance(state, ChessState):
-            return self._choose_in_microchess(state, limit)
-        return self._choose_in_go(of_game(state, GameState, self.name), limit)
+        if state.is_over:
+            return Decision(PASS, note="the game is over")
+        count = count_now(state, limit) if state.last_move == PASS else None
+        if count is not None and count.verdict is Pass.WINS and state.is_legal(PASS):
+            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
+        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
+        tree = self._tree_for(state, capacity, None if count is not None else _cells_between(self._root, state))
+        root, scratch = _root_of(state, count), new_scratch(state.size, state.history)
+
+        def run(playouts: int) -> None:
+            simulate(tree, root, scratch, self._parameters, playouts, self._rng)
+
+        used = self._clock() - started
+        done, elapsed = self._search(tree, run, limit and max(0.0, limit * _CLOCK_SHARE - used))
+        decision = _best_move(tree, state.size, done, elapsed)
+        return self._refine(decision, state, scratch, done, limit)
 
     def stop(self) -> None:
         """Let a `choose` in another thread return soon with the best it knows."""
         self._stop.set()
-
-    def check(self, state: AnyState) -> None:
-        """AgentError if this is a game of neither Go nor Microchess."""
-        if not isinstance(state, ChessState):
-            of_game(state, GameState, self.name)
+        if self._plain is not None:
+            self._plain.stop()
 
     def close(self) -> None:
         """Free the trees."""
-        self._tree = self._spare = self._root = None
+        self._tree = self._spare = self._root = self._plain = None
 
-    def _choose_in_go(self, state: GameState, limit: float | None) -> Decision:
-        if state.is_over:
-            return Decision(PASS)
-        if state.last_move == PASS and wins_by_passing(state, limit):
-            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
-        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
-        tree = self._tree_for(state, capacity, _cells_between(self._root, state))
-        root, scratch = _root_of(state), new_scratch(state.size, state.history)
-
-        def run(count: int) -> int:
-            simulate(tree, root, scratch, self._parameters, count, self._rng)
-            return count
-
-        done, elapsed = self._search(tree, run, limit and limit * _CLOCK_SHARE)
-        decision = _best_move(tree, lambda cell: _move(cell, state.size), done, elapsed)
-        return self._refine(decision, state, scratch, done, limit)
-
-    def _choose_in_microchess(self, state: ChessState, limit: float | None) -> Decision:
-        if state.is_over:
-            return Decision(RESIGN, note="the game is over")
-        capacity = min(self._node_limit, (self._playouts or self._node_limit) * _MICROCHESS_CHILDREN + 1000)
-        tree = self._tree_for(state, capacity, _moves_between(self._root, state))
-        scratch = new_microchess_scratch()
-
-        def run(count: int) -> int:
-            return int(simulate_microchess(tree, state.board, scratch, self._chess_exploration, count, self._rng))
-
-        done, elapsed = self._search(tree, run, limit and limit * _MICROCHESS_CLOCK_SHARE)
-        return _best_move(tree, int, done, elapsed)
+    def _in_other_games(self) -> MctsAgent:
+        """The player of every game but Go, with the same limits."""
+        if self._plain is None:
+            settings = self._settings
+            plain = Mcts(self._playouts, self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
+            if settings.exploration is not None:
+                plain = replace(plain, exploration=settings.exploration)
+            self._plain = MctsAgent(plain, clock=self._clock)
+        return self._plain
 
     # --------------------------------------------------------------------------------------- searching
 
-    def _search(self, tree: UctTree, run: Callable[[int], int], budget: float | None) -> tuple[int, float]:
-        """Simulate until the budget of seconds is spent or the choice cannot change; `run` simulates a number of times
-        and says how many it were. Returns (simulations, seconds)."""
+    def _search(self, tree: UctTree, run: Callable[[int], None], budget: float | None) -> tuple[int, float]:
+        """Simulate by `run` until the budget of seconds is spent or the choice cannot change; returns (simulations,
+        seconds)."""
         most = self._playouts if self._playouts is not None else 2**62
         chunk = _CHUNK if budget is None else _FIRST_CHUNK
         start, elapsed, done = self._clock(), 0.0, 0
         while done < most and (done == 0 or budget is None or elapsed < budget):
-            done += run(min(chunk, most - done))
+            count = min(chunk, most - done)
+            run(count)
+            done += count
             elapsed = self._clock() - start
             left: float = most - done
             if budget is not None:  # without a clock chunks stay as they are: the same seed gives the same game
@@ -162,7 +154,7 @@ class UctAgent:
                 break
         return done, elapsed
 
-    def _tree_for(self, state: AnyState, capacity: int, way: list[int] | None) -> UctTree:
+    def _tree_for(self, state: GameState, capacity: int, way: list[int] | None) -> UctTree:
         """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""
         tree, spare = self._tree, self._spare
         if tree is None or spare is None or len(tree.move) != capacity:
@@ -189,46 +181,47 @@ class UctAgent:
         if old_enough and value < self._resign_below:
             return replace(decision, move=RESIGN)
         if old_enough and value > 0.8 and decision.move != PASS and is_settled(state, scratch.ownership, done):
-            if wins_by_passing(state, limit):
+            if state.is_legal(PASS) and count_now(state, limit).margin > 0:
                 return replace(decision, move=PASS, pv=(PASS,), note=decision.note + ", all settled")
         return decision
 
 
-def _best_move(tree: UctTree, move_of: Callable[[int], int], done: int, elapsed: float) -> Decision:
-    """The best child's move, with the statistics of all; `move_of` makes moves of what the tree has."""
+def _best_move(tree: UctTree, size: int, done: int, elapsed: float) -> Decision:
+    """The most visited child's move, with the statistics of all."""
     first, count = int(tree.first_child[0]), int(tree.child_count[0])
     children = slice(first, first + count)
-    moves = [move_of(int(move)) for move in tree.move[children]]
-    n, solved = tree.visits[children], tree.solved[children]
-    values = np.where(solved == UNSOLVED, tree.wins[children] / np.maximum(n, 1.0), 0.5 * (solved - LOSS))
-    best = int(best_child(tree, 0)) - first
-    note = f"{done} playouts in {elapsed:.1f} s"
-    if solved[best] != UNSOLVED:
-        note += f", {('lost', 'drawn', 'won')[int(solved[best]) - LOSS]} for certain"
+    moves = [_move(int(cell), size) for cell in tree.move[children]]
+    n = tree.visits[children]
+    values = tree.wins[children] / np.maximum(n, 1.0)
+    best = int(most_visited(tree, 0)) - first
     return Decision(
         moves[best],
         float(values[best]),
         {move: int(x) for move, x in zip(moves, n, strict=True) if x > 0},
         {move: float(y) for move, x, y in zip(moves, n, values, strict=True) if x > 0},
         {},
-        _principal_variation(tree, move_of),
-        note,
+        _principal_variation(tree, size),
+        f"{done} playouts in {elapsed:.1f} s",
         done,
     )
 
 
-def _root_of(state: GameState) -> UctRoot:
-    """What the kernels need to know of a state."""
+def _root_of(state: GameState, count: Count | None) -> UctRoot:
+    """What the kernels need to know of a state, and of its dead stones if it has been counted."""
     before = state.previous
     last_cell = _cell(state.last_move, state.size)
     before_cell = _cell(before.last_move, state.size) if before is not None else NO_CELL
-    komi = state.compensation
-    return UctRoot(state.board, last_cell, before_cell, len(state.history), state.rules.flags, komi)
+    komi = state.komi + state.rules.bonus(state.handicap)
+    dead = np.full(len(state.board.color), EMPTY, np.uint8)
+    for point in count.dead if count is not None else ():
+        dead[to_cell(point, state.size)] = state.color_at(point)
+    may_pass = count is None or count.verdict is not Pass.LOSES
+    return UctRoot(state.board, last_cell, before_cell, len(state.history), state.rules.flags, komi, dead, may_pass)
 
 
-def _cells_between(old: AnyState | None, state: GameState) -> list[int] | None:
+def _cells_between(old: GameState | None, state: GameState) -> list[int] | None:
     """The cells played in turn from one position of a game of Go to another; None if they are of different games."""
-    if not isinstance(old, GameState) or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
+    if old is None or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
         return None
     known = len(old.history)
     if old.handicap != state.handicap or not np.array_equal(state.history[:known], old.history):
@@ -242,26 +235,6 @@ def _cells_between(old: AnyState | None, state: GameState) -> list[int] | None:
     return cells if color == state.to_play else None
 
 
-def _moves_between(old: AnyState | None, state: ChessState) -> list[int] | None:
-    """The moves from one position of a game of Microchess to another; None if they are of different games."""
-    if not isinstance(old, ChessState):
-        return None
-    moves, here = [], state
-    while here.move_number > old.move_number and here.previous is not None and here.last_move is not None:
-        moves.append(here.last_move)
-        here = here.previous
-    return moves[::-1] if _is_same_position(old, here) else None
-
-
-def _is_same_position(one: ChessState, other: ChessState) -> bool:
-    """Whether two states are the same to the rules: the pieces, the counts and what may be repeated."""
-    a, b = one.board, other.board
-    if not np.array_equal(a.squares, b.squares) or not np.array_equal(a.info, b.info):
-        return False
-    known = int(a.info[HALFMOVE]) + 1
-    return np.array_equal(a.keys[:known], b.keys[:known])
-
-
 def _cell(move: int | None, size: int) -> int:
     return NO_CELL if move is None or move < 0 else to_cell(move, size)
 
@@ -271,19 +244,18 @@ def _move(cell: int, size: int) -> int:
 
 
 def _is_decided(tree: UctTree, simulations_left: float) -> bool:
-    """Whether no other move can overtake the most visited one in the simulations that are left, or all is proved."""
-    children = slice(int(tree.first_child[0]), int(tree.first_child[0] + tree.child_count[0]))
-    visits = tree.visits[children][tree.solved[children] != LOSS]
-    if tree.solved[0] != UNSOLVED or len(visits) < 2:
+    """Whether no other move can overtake the most visited one in the simulations that are left."""
+    visits = tree.visits[int(tree.first_child[0]) : int(tree.first_child[0] + tree.child_count[0])]
+    if len(visits) < 2:
         return True
     visits = np.partition(visits, len(visits) - 2)
     return bool(visits[-1] - visits[-2] > simulations_left)
 
 
-def _principal_variation(tree: UctTree, move_of: Callable[[int], int], longest: int = 12) -> tuple[int, ...]:
+def _principal_variation(tree: UctTree, size: int, longest: int = 12) -> tuple[int, ...]:
     line: list[int] = []
-    node = int(best_child(tree, 0))
+    node = int(most_visited(tree, 0))
     while node >= 0 and tree.visits[node] > 0 and len(line) < longest:
-        line.append(move_of(int(tree.move[node])))
-        node = int(best_child(tree, node))
+        line.append(_move(int(tree.move[node]), size))
+        node = int(most_visited(tree, node))
     return tuple(line)

@@ -7,8 +7,8 @@ import numpy as np
 
 from tengen._files import Setting
 from tengen.arena.game import GameRecord, Turn
-from tengen.games.go.sgf import write_sgf
 from tengen.games.go import BLACK, PASS, RESIGN, GameState
+from tengen.games.go.sgf import write_sgf
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,8 @@ def _friendly(size: int, moves: int = 3000) -> Measure:
 
 def _simulations(size: int, guided: bool) -> Measure:
     state = GameState.new(size)
-    root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi)
+    dead = np.zeros(len(state.board.color), np.uint8)
+    root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi, dead, True)
     tree, scratch = new_tree(2_000_000), new_scratch(size, state.history)
     parameters, rng = UctParameters(guided=guided), np.array([88172645463325252], np.uint64)
 

@@ -21,6 +21,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from tengen.encode.game_spec import GameSpec
+from tengen.games.go.options import GoOptions
 from tengen.learn.selfplay import SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator
@@ -28,7 +30,6 @@ from tengen.nets.network import Network, build_network
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator
 from tengen.nets.quantize import calibrate
 from tengen.nets.torch_evaluator import TorchEvaluator
-from tengen.search.lockstep import GameSpec
 
 PEERS = {"mctx + pgx": "mctx_pgx.py", "OpenSpiel AlphaZero": "openspiel_alphazero.py"}
 _NAMES = {"Tengen": "Tengen, int8", "openvino": "OpenVINO, floats", "torch": "PyTorch, channels_last"}
@@ -203,7 +204,7 @@ def _rate(seconds: float, work: Callable[[], int]) -> Rate:
 
 def _worker(contest: Contest) -> SelfPlayWorker:
     """A worker whose games begin with up to half a board of random moves: openings and middle games at once."""
-    spec = GameSpec("go", contest.size, "chinese", contest.komi)
+    spec = GameSpec(GoOptions(contest.size, komi=contest.komi), "compact")
     settings = SelfPlaySettings(
         simulations=_SIMULATIONS, slots=contest.slots, random_plies=contest.size**2 // 2, temperature_plies=8
     )
@@ -259,7 +260,7 @@ def _network(contest: Contest) -> Network:
 def _positions(contest: Contest, evaluator: Evaluator, count: int) -> NDArray[np.uint8]:
     """Planes of self-play positions, of random openings and what follows them."""
     worker = SelfPlayWorker(
-        GameSpec("go", contest.size, "chinese", contest.komi, limit=contest.size**2 // 2 + 4),
+        GameSpec(GoOptions(contest.size, komi=contest.komi, limit=contest.size**2 // 2 + 4), "compact"),
         SelfPlaySettings(simulations=2, slots=32, random_plies=contest.size**2 // 2),
         seed=2,
     )

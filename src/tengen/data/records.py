@@ -21,7 +21,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
-from tengen.games.go.sgf import MAX_MOVES, as_utf8, rules_of
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -38,6 +37,7 @@ from tengen.games.go.board import (
 from tengen.games.go.coordinates import to_gtp, to_sgf
 from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
+from tengen.games.go.sgf import MAX_MOVES, as_utf8, rules_of
 
 UNREADABLE: Final = "unreadable"
 TRUNCATED: Final = "truncated"

@@ -33,6 +33,13 @@ class BatchedGame(ABC):
     def load(self, games: Any, i: int, state: Any) -> None:
         """Make game i this friendly state, with its history."""
 
+    def vary(self, games: Any, index: NDArray[np.int64], spread: float, rng: np.random.Generator) -> None:  # noqa: B027
+        """Let these games, just restarted, differ from the options where the game can: in Go by komi."""
+
+    def mark_dead(self, games: Any, i: int, points: frozenset[int]) -> None:
+        """Count the stones on these points of game i as dead, in games that have territory."""
+        raise NotImplementedError(f"{self.options.game} has no stones that are taken off at the end")
+
     def score(self, games: Any, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """How these games stand: the first player's margin, float32[n], and the owner of every point, int8[n, H * W],
         1 the first player's and -1 the second's; 0 and int8[n, 0] where a game has no points to own."""

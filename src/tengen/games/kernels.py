@@ -54,37 +54,37 @@ def implement(
     }
 
 
-def restart(games, i):  # type: ignore[no-untyped-def]
+def restart(games: Any, i: Any) -> Any:
     """Set game i back to the start position."""
     raise NotImplementedError("called inside kernels only")
 
 
-def copy(source, i, target, j):  # type: ignore[no-untyped-def]
+def copy(source: Any, i: Any, target: Any, j: Any) -> Any:
     """Copy game i of `source`, with all that the rules remember of it, to game j of `target`."""
     raise NotImplementedError("called inside kernels only")
 
 
-def play(games, i, action):  # type: ignore[no-untyped-def]
+def play(games: Any, i: Any, action: Any) -> Any:
     """Play a legal action in game i."""
     raise NotImplementedError("called inside kernels only")
 
 
-def judge(games, i, legal):  # type: ignore[no-untyped-def]
+def judge(games: Any, i: Any, legal: Any) -> Any:
     """Write which actions are legal to legal: bool[A], none if the game is over; returns (over, value)."""
     raise NotImplementedError("called inside kernels only")
 
 
-def player(games, i):  # type: ignore[no-untyped-def]
+def player(games: Any, i: Any) -> Any:
     """Whose turn it is: 1 for who began, 2 for the other."""
     raise NotImplementedError("called inside kernels only")
 
 
-def key(games, i):  # type: ignore[no-untyped-def]
+def key(games: Any, i: Any) -> Any:
     """An int64 that tells positions apart, the player to move included, for transposition tables."""
     raise NotImplementedError("called inside kernels only")
 
 
-def playout(games, i, legal, state):  # type: ignore[no-untyped-def]
+def playout(games: Any, i: Any, legal: Any, state: Any) -> Any:
     """Play game i to its end in place by the game's own idea of a playout; legal: bool[A] is scratch room.
 
     state: of the random numbers, a non-zero uint64. Returns (state, value for the player who was to move).
@@ -92,12 +92,12 @@ def playout(games, i, legal, state):  # type: ignore[no-untyped-def]
     raise NotImplementedError("called inside kernels only")
 
 
-def evaluate(games, i):  # type: ignore[no-untyped-def]
+def evaluate(games: Any, i: Any) -> Any:
     """How good game i, which is not over, looks to the player to move: an int64 in the game's own small unit."""
     raise NotImplementedError("called inside kernels only")
 
 
-def gain(games, i, action):  # type: ignore[no-untyped-def]
+def gain(games: Any, i: Any, action: Any) -> Any:
     """How promising an action looks before it is tried: an int64; below 0, it changes nothing at once (is quiet)."""
     raise NotImplementedError("called inside kernels only")
 

@@ -4,19 +4,20 @@ Games come in pairs with the same random opening, each model beginning once. The
 robins of its generations are made of duels; `arena.match` is for any agents, one game at a time.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tengen.encode.game_spec import GameSpec
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.search.gumbel import GumbelParameters
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
-from tengen.search.puct import PuctParameters
+from tengen.search.gumbel import Gumbel
+from tengen.search.leaves import NetworkEvaluation
+from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
 
-_SEARCH = GumbelParameters()
-_NODES = 8_000_000  # of all trees of a searcher, 30 bytes each
+_NODES = 8_000_000  # of all trees of a searcher, 33 bytes each
 
 
 @dataclass(frozen=True)
@@ -48,28 +49,36 @@ def duel(
     *,
     games: int = 100,
     simulations: int = 32,
-    parameters: PuctParameters | GumbelParameters = _SEARCH,
+    rule: Callable[[], SearchRule] = Gumbel,
     opening_plies: int = 2,
     seed: int = 1,
     backend: str = "int8",
 ) -> DuelResult:
     """Play `games` games (rounded up to pairs) of the first model against the second, in parts if they are many."""
     evaluators = [load_evaluator(model, backend)[0] if isinstance(model, Path) else model for model in (first, second)]
-    game, pairs, rng = open_game(spec), (games + 1) // 2, np.random.default_rng(seed)
+    game, pairs, rng = spec.batch, (games + 1) // 2, np.random.default_rng(seed)
     nodes = 1 + (simulations + 1) * 2 * game.branching
     at_once = max(1, min(pairs, _NODES // (2 * nodes)))
     result = DuelResult(0, 0, 0)
     for begun in range(0, pairs, at_once):
         count = min(at_once, pairs - begun)
         searchers = [
-            Searcher(game, evaluator, parameters, trees=2 * count, nodes=nodes, seed=seed) for evaluator in evaluators
+            Searcher(
+                game,
+                NetworkEvaluation(game, spec.encoder, evaluator),
+                rule(),
+                trees=2 * count,
+                nodes=nodes,
+                seed=seed,
+            )
+            for evaluator in evaluators
         ]
-        result += _play_pairs(game, searchers, count, simulations, opening_plies, rng)
+        result += _play_pairs(spec, searchers, count, simulations, opening_plies, rng)
     return result
 
 
 def _play_pairs(
-    game: Lockstep,
+    spec: GameSpec,
     searchers: list[Searcher],
     pairs: int,
     simulations: int,
@@ -77,7 +86,7 @@ def _play_pairs(
     rng: np.random.Generator,
 ) -> DuelResult:
     """Two games from each of so many random openings, all at once."""
-    count = 2 * pairs
+    game, count = spec.batch, 2 * pairs
     boards = game.allocate(count)
     legal, over = np.zeros((count, game.actions), np.bool_), np.zeros(count, np.bool_)
     results = np.zeros(count, np.float32)
@@ -99,4 +108,6 @@ def _play_pairs(
             searcher.advance(actions)
         game.judge(boards, count, legal, over, results)
     points = results * np.where(game.to_play(boards) == begins, 1, -1)
+    if spec.game.territory:  # counted as a match counts it, dead stones taken off
+        points = np.sign(game.score(boards, np.arange(count))[0]) * np.where(begins == 1, 1, -1)
     return DuelResult(int((points > 0).sum()), int((points == 0).sum()), int((points < 0).sum()))

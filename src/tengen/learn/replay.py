@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.symmetry import SYMMETRIES, symmetry_sources
+from tengen.encode.game_spec import GameSpec
 from tengen.learn.selfplay import SelfPlayData
-from tengen.search.lockstep import Lockstep
 
 _MOST_MOVES: Final = 32  # room for the policies of so many legal moves at first
 
@@ -80,13 +79,13 @@ def window_size(positions: int, first: int, growth: float, share: float, most: i
 class ReplayMemory:
     """The newest `capacity` positions, which are those numbered `total - capacity` to `total - 1`."""
 
-    def __init__(self, game: Lockstep, capacity: int) -> None:
+    def __init__(self, spec: GameSpec, capacity: int) -> None:
         self.capacity, self.total = capacity, 0
-        self._shape, self._actions = (game.planes, game.height, game.width), game.actions
+        self._shape, self._actions = spec.shape, spec.batch.actions
         self._oldest = 0  # the first position that was ever put in
-        points = game.height * game.width
-        bits = game.planes * points
-        owned = points if game.spec.game == "go" else 0
+        points = spec.batch.height * spec.batch.width
+        bits = spec.encoder.planes * points
+        owned = points if spec.game.territory else 0
         # np.empty of a large array takes memory only as it is written to.
         self._rows = Packed(
             np.empty((capacity, (bits + 7) // 8), np.uint8),
@@ -98,7 +97,7 @@ class ReplayMemory:
             np.empty(capacity, np.float16),
             np.empty(capacity, np.bool_),
         )
-        self._sources = symmetry_sources(game.height).astype(np.int64) if game.spec.game == "go" else None
+        self._symmetries = spec.game.symmetries(spec.options)
 
     def add(self, positions: Packed, first: int) -> None:
         """Take in positions, of which the first has this number: the next one, or any if the memory is empty."""
@@ -129,7 +128,7 @@ class ReplayMemory:
         return self.batch(numbers, symmetries=symmetries)
 
     def batch(self, numbers: NDArray[np.int64], *, symmetries: bool = False) -> Batch:
-        """The positions of these numbers. With `symmetries`, an eighth of them is put through each symmetry."""
+        """The positions of these numbers. With `symmetries`, an equal part of them is put through each."""
         at = numbers % self.capacity
         count, (planes, height, width) = len(at), self._shape
         board = np.unpackbits(self._rows.planes[at], axis=1, count=planes * height * width)
@@ -140,8 +139,8 @@ class ReplayMemory:
         policy[legal] = self._rows.policy[at[rows], places]
         policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1e-6)  # 16 bits do not sum to 1 exactly
         ownership = self._rows.ownership[at]
-        if symmetries and self._sources is not None:
-            _turn(board, policy, legal, ownership, self._sources)
+        if symmetries:
+            _turn(board, policy, legal, ownership, *self._symmetries)
         return Batch(
             board.reshape(count, planes, height, width),
             policy,
@@ -167,15 +166,22 @@ def _turn(
     policy: NDArray[np.float32],
     legal: NDArray[np.bool_],
     ownership: NDArray[np.int8],
-    sources: NDArray[np.int64],
+    points: NDArray[np.int64],
+    actions: NDArray[np.int64],
 ) -> None:
-    """Put each eighth of a batch through a symmetry of its own, in place; the policy's last entry, pass, stays."""
-    points = sources.shape[1]
-    bounds = np.linspace(0, len(board), SYMMETRIES + 1).astype(np.int64)
-    arrays: tuple[NDArray[Any], ...] = (board, policy[:, :points], legal[:, :points], ownership)
-    for k in range(1, SYMMETRIES):
+    """Put equal parts of a batch through one symmetry each, in place.
+
+    points: int64[K, H * W] and actions: int64[K, A] as `Game.symmetries` gives them.
+    """
+    count = len(points)
+    bounds = np.linspace(0, len(board), count + 1).astype(np.int64)
+    tables: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
+    tables = ((board, points), (policy, actions), (legal, actions))
+    if ownership.shape[1]:
+        tables = (*tables, (ownership, points))
+    for k in range(1, count):
         part = slice(bounds[k], bounds[k + 1])
-        for array in arrays:
+        for array, sources in tables:
             array[part] = np.take(array[part], sources[k], axis=-1)
 
 

@@ -3,7 +3,7 @@
 A worker is a plain object: a process can host it, or an actor of a cluster. Games under way go on from call to call
 and from model to model, so no game is cut short and short games are not over-represented.
 
-    worker = SelfPlayWorker(GameSpec("go", size=5, komi=3.5), SelfPlaySettings(), seed=1)
+    worker = SelfPlayWorker(GameSpec(GoOptions(size=5, komi=3.5), "compact"), SelfPlaySettings(), seed=1)
     worker.load(Path("model.safetensors"))
     data = worker.play(positions=10_000)
 """
@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen.encode.game_spec import GameSpec
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
-from tengen.search.searcher import Searcher, SearchResult
+from tengen.search.leaves import NetworkEvaluation
+from tengen.search.rule import SearchResult
+from tengen.search.searcher import Searcher
 
 _CACHE_BYTES = 64 << 20
 
@@ -63,14 +65,14 @@ class SelfPlayWorker:
         self.spec, self.settings = spec, settings
         self.statistics = SelfPlayStatistics()
         self._rng = np.random.default_rng(seed)
-        self._game = open_game(spec)
+        self._game = spec.batch
         self._searcher: Searcher | None = None
         self._all = np.arange(settings.slots)
         self._games = self._game.allocate(settings.slots)
         self._legal = np.zeros((settings.slots, self._game.actions), np.bool_)
         self._over = np.zeros(settings.slots, np.bool_)
         self._results = np.zeros(settings.slots, np.float32)
-        self._tables = [_GameTable(self._game) for _ in range(settings.slots)]
+        self._tables = [_GameTable(spec) for _ in range(settings.slots)]
         self._resigns = np.zeros(settings.slots, np.bool_)  # whether resignation counts in this game
         self._finished: list[dict[str, Any]] = []
         self._begin(self._all)
@@ -83,13 +85,13 @@ class SelfPlayWorker:
         """Play on with this evaluator."""
         settings, game = self.settings, self._game
         most = max(settings.simulations, settings.fast_simulations)
+        cache = _CACHE_BYTES // (4 * game.actions)
         self._searcher = Searcher(
             game,
-            evaluator,
-            settings.parameters,
+            NetworkEvaluation(game, self.spec.encoder, evaluator, cache),
+            settings.rule(),
             trees=settings.slots,
             nodes=1 + (most + 1) * game.branching * (2 if settings.keep_trees else 1),
-            cache=_CACHE_BYTES // (4 * game.actions),
             seed=int(self._rng.integers(2**63)),
         )
 
@@ -126,18 +128,16 @@ class SelfPlayWorker:
         full = self._rng.random(settings.slots) < settings.full_share
         chosen, values = np.zeros(settings.slots, np.int64), np.zeros(settings.slots, np.float32)
         policies = np.zeros((settings.slots, game.actions), np.float32)
-        noise = 1.0 if settings.search == "gumbel" else settings.noise
-        for index, count, share, learned in (
-            (self._all[full], simulations, noise, True),
-            (self._all[~full], min(simulations, settings.fast_simulations), 0.0, False),
+        for index, count, learned in (
+            (self._all[full], simulations, True),
+            (self._all[~full], min(simulations, settings.fast_simulations), False),
         ):
             if len(index):
-                result = searcher.search(self._games, index, count, share, settings.alpha)
+                result = searcher.search(self._games, index, count, explore=1.0 if learned else 0.0)
                 values[index] = result.value
                 chosen[index] = self._choose(index, result)
                 if learned:
-                    pruned = settings.prune and settings.search == "puct"
-                    policies[index] = searcher.pruned_policy(index) if pruned else result.policy
+                    policies[index] = result.target
         self._record(chosen, policies, values)
         game.play(self._games, chosen)
         if settings.keep_trees:
@@ -165,8 +165,8 @@ class SelfPlayWorker:
 
     def _record(self, chosen: NDArray[np.int64], policies: NDArray[np.float32], values: NDArray[np.float32]) -> None:
         game = self._game
-        planes = np.empty((len(chosen), game.planes, game.height, game.width), np.uint8)
-        game.encode(self._games, len(chosen), planes)
+        planes = np.empty((len(chosen), *self.spec.shape), np.uint8)
+        self.spec.encoder.encode_games(self._games, len(chosen), planes)
         legal = np.packbits(self._legal, axis=1)
         players = game.to_play(self._games)
         half = policies.astype(np.float16)
@@ -185,13 +185,15 @@ class SelfPlayWorker:
     def _finish(self, ended: NDArray[np.int64]) -> None:
         """Put the games that are over with the finished ones."""
         game = self._game
-        margins, owners = game.count_up(self._games, ended)
+        margins, owners = game.score(self._games, ended)
         players = game.to_play(self._games)
         for k, i in enumerate(ended):
             table = self._tables[i]
             if self._over[i]:
-                result = float(self._results[i])
-                winner = 0 if result == 0 else int(players[i]) if result > 0 else 3 - int(players[i])
+                result = float(self._results[i]) * (1 if players[i] == 1 else -1)
+                if self.spec.game.territory:  # counted as a match counts it, dead stones taken off
+                    result = float(margins[k])
+                winner = 0 if result == 0 else 1 if result > 0 else 2
                 if table.would_resign:
                     self.statistics = replace(
                         self.statistics,
@@ -207,10 +209,11 @@ class SelfPlayWorker:
         """Start new games in these slots, each with a few random moves."""
         game, count = self._game, self.settings.slots
         game.restart(self._games, index)
+        game.vary(self._games, index, self.settings.komi_spread, self._rng)
         plies = np.zeros(count, np.int64)
         plies[index] = self._rng.integers(0, self.settings.random_plies + 1, len(index))
         for i in index:
-            self._tables[i] = _GameTable(game)
+            self._tables[i] = _GameTable(self.spec)
         for ply in range(self.settings.random_plies):
             game.judge(self._games, count, self._legal, self._over, self._results)
             weights = self._legal * self._rng.random(self._legal.shape)
@@ -228,11 +231,11 @@ class SelfPlayWorker:
 class _GameTable:
     """What is written down of a game under way."""
 
-    def __init__(self, game: Lockstep) -> None:
+    def __init__(self, spec: GameSpec) -> None:
         self.opening: list[int] = []
         self.actions: list[int] = []
         self.would_resign = 0
-        self._points = game.height * game.width
+        self._points = spec.batch.height * spec.batch.width
         self._planes: list[NDArray[np.uint8]] = []
         self._policies: list[NDArray[np.float16]] = []
         self._legal: list[NDArray[np.uint8]] = []

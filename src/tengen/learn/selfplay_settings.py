@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 if TYPE_CHECKING:
-    from tengen.search.gumbel import GumbelParameters
-    from tengen.search.puct import PuctParameters
+    from tengen.search.rule import SearchRule
 
 SEARCHES: Final = ("gumbel", "puct")
 
@@ -38,6 +37,9 @@ class SelfPlaySettings:
     temperature_plies: Annotated[int, "How many plies that opening has."] = 8
     random_plies: Annotated[int, "Each game begins with 0 to so many random moves, for variety."] = 2
     keep_trees: Annotated[bool, "Search on in the tree of the last move."] = False
+    komi_spread: Annotated[
+        float, "Go: each game's komi is drawn from --komi, up to so many points more or less. 0: always --komi."
+    ] = 0.0
     resign: Annotated[float, "Resign below this value (-0.95, say) for both moves of a round; -1: never."] = -1.0
     resign_keep: Annotated[float, "Share of games played to the end all the same, to see who resigned in error."] = 0.1
 
@@ -50,18 +52,25 @@ class SelfPlaySettings:
         for name in ("full_share", "noise", "resign_keep"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
-        for name in ("temperature", "temperature_plies", "random_plies", "alpha", "exploration", "value_scale"):
+        for name in (
+            "temperature",
+            "temperature_plies",
+            "random_plies",
+            "alpha",
+            "exploration",
+            "value_scale",
+            "komi_spread",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
         if not -1 <= self.resign < 0:
             raise ValueError(f"resign is {self.resign}: give a value from -1 (never) to just under 0")
 
-    @property
-    def parameters(self) -> "PuctParameters | GumbelParameters":
-        """Those of the search."""
-        from tengen.search.gumbel import GumbelParameters
-        from tengen.search.puct import PuctParameters
+    def rule(self) -> "SearchRule":
+        """The rule that the search goes by."""
+        from tengen.search.gumbel import Gumbel, GumbelParameters
+        from tengen.search.puct import Puct, PuctParameters
 
         if self.search == "gumbel":
-            return GumbelParameters(self.considered, value_scale=self.value_scale)
-        return PuctParameters(self.exploration)
+            return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
+        return Puct(PuctParameters(self.exploration), noise=self.noise, alpha=self.alpha, prune=self.prune)

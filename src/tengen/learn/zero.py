@@ -32,7 +32,6 @@ from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import Tell, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
-from tengen.search.lockstep import open_game
 
 _CHECKPOINT: Final = "trainer.safetensors"
 _TELL_SECONDS: Final = 0.2
@@ -52,7 +51,7 @@ def learn_zero(
     Ctrl-C ends it at once in self-play and duels, and after a step in training: a checkpoint is written, then
     KeyboardInterrupt goes on to the caller. With `report`, report.html is written at the end and now and then.
     """
-    check_network(config, open_game(config.game_spec()))
+    check_network(config, config.game_spec())
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
     run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()))
@@ -90,8 +89,7 @@ class _Loop:
     def __init__(self, config: ZeroConfig, run: RunDirectory) -> None:
         self.config, self.run_directory = config, run
         self.spec = config.game_spec()
-        game = open_game(self.spec)
-        self.trainer = ZeroTrainer(config, game)
+        self.trainer = ZeroTrainer(config, self.spec)
         self.chunks = ChunkFolder(run.path / "chunks")
         self.trained: dict[str, Any] = {"iteration": 0, "done": 0, "sums": [0.0] * len(LOSSES), "fresh": {}}
         if (run.path / _CHECKPOINT).exists():
@@ -103,7 +101,7 @@ class _Loop:
         self.completed: int = lines[-1]["iteration"] if lines else 0
         self.generations = Generations(run.path, config.backend)
         self.generations.recall(lines)
-        self.memory = ReplayMemory(game, config.window_most + 2 * config.positions)
+        self.memory = ReplayMemory(self.spec, config.window_most + 2 * config.positions)
         for facts in self.chunks.since(self._end() - self._window(self._end())):
             self.memory.add(self.chunks.read(facts), facts.first)
         self._seconds_before = max(

@@ -31,7 +31,8 @@ from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
 
 if TYPE_CHECKING:
-    from tengen.search.lockstep import GameSpec
+    from tengen.encode.game_spec import GameSpec
+    from tengen.games.options import Options
 
 BACKENDS: Final = ("int8", "openvino", "torch")
 FIXED_SETTINGS: Final = frozenset(
@@ -48,7 +49,7 @@ class ZeroConfig(SelfPlaySettings):
     """Everything that shapes a run; kept as config.toml in its directory."""
 
     preset: Annotated[str, "Where the settings that you do not give come from."] = ""
-    game: Annotated[str, "go or microchess."] = "go"
+    game: Annotated[str, "The game: go, microchess or another that Tengen knows."] = "go"
     size: Annotated[int, "Rows of the board."] = 5
     rules: Annotated[
         str, "Rule set: chinese and the like for Go (area counting); standard or ncsoft for Microchess."
@@ -144,11 +145,18 @@ class ZeroConfig(SelfPlaySettings):
         if self.window_first > self.window_most:
             raise ValueError(f"window_first {self.window_first} is more than window_most {self.window_most}")
 
-    def game_spec(self) -> "GameSpec":
-        """The game that this is about."""
-        from tengen.search.lockstep import GameSpec
+    def game_options(self) -> "Options":
+        """The options of the game, of those that it has among the settings here."""
+        from tengen.games.game import get_game
 
-        return GameSpec(**{field.name: getattr(self, field.name) for field in dataclasses.fields(GameSpec)})
+        kind = get_game(self.game).options
+        return kind.of({field.name: getattr(self, field.name, None) for field in dataclasses.fields(kind)})
+
+    def game_spec(self) -> "GameSpec":
+        """The game that this is about, as the network sees it."""
+        from tengen.encode.game_spec import GameSpec
+
+        return GameSpec(self.game_options(), self.encoder)
 
     def self_play(self) -> SelfPlaySettings:
         """The settings of self-play among these."""

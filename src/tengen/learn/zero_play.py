@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tengen.learn.replay import Packed, ReplayMemory, pack
+from tengen.learn.replay import Packed, ReplayMemory
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
 from tengen.learn.selfplay import SelfPlayStatistics
 from tengen.learn.zero_workers import Calls, Played, Workers
@@ -65,7 +65,7 @@ class SelfPlayRound:
         """Take in what the workers have played, waiting so long for it; `now` is the run's time in seconds."""
         for played in self._calls.collect(wait):
             self._waiting.append(played)
-            self._there += len(played.data.value)
+            self._there += len(played.positions.value)
             self.work = _sum(self.work, played.work)
             self.seconds = time.monotonic() - self._began
         if self._there >= self.order.positions:  # games end when they end, so units bring a little more than asked
@@ -82,8 +82,8 @@ class SelfPlayRound:
         self._written = time.monotonic()
         if not self._waiting:
             return
-        packed = _join_positions([pack(played.data) for played in self._waiting])
-        games = _join_games([PlayedGames.of(played.data) for played in self._waiting])
+        packed = _join_positions([played.positions for played in self._waiting])
+        games = _join_games([played.games for played in self._waiting])
         newest = self.chunks.facts[-1] if self.chunks.facts else None
         facts = ChunkFacts(
             first=newest.end if newest else 0,

@@ -17,7 +17,7 @@ from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
-from tengen.learn.zero_games import GameRecord, replay_game
+from tengen.learn.zero_games import ShownGame, replay_game
 
 
 def is_zero_run(run: Path) -> bool:
@@ -50,16 +50,16 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
     )
 
 
-def newest_games(run: Path, config: ZeroConfig, count: int) -> list[GameRecord]:
+def newest_games(run: Path, config: ZeroConfig, count: int) -> list[ShownGame]:
     """Some of the newest games of self-play, spread evenly over the newest chunk, or over several if it has too few."""
-    spec, chunks = config.game_spec(), ChunkFolder(run / "chunks", tidy=False)
-    records: list[GameRecord] = []
+    options, chunks = config.game_options(), ChunkFolder(run / "chunks", tidy=False)
+    records: list[ShownGame] = []
     for facts in reversed(chunks.facts):
         played, origin = chunks.read_games(facts), f"generation {facts.generation}, round {facts.iteration}"
         wanted = min(count - len(records), len(played.winner))
         for i in np.linspace(0, len(played.winner) - 1, wanted).astype(int):
             moves = played.moves[played.offsets[i] : played.offsets[i + 1]].tolist()
-            records.append(replay_game(spec, moves, int(played.winner[i]), bool(played.resigned[i]), origin))
+            records.append(replay_game(options, moves, int(played.winner[i]), bool(played.resigned[i]), origin))
         if len(records) == count:
             break
     return records
@@ -108,7 +108,7 @@ def _changes(metrics: Sequence[Mapping[str, Any]]) -> str:
     return f"<p>Changed on the way:</p><ul>{''.join(changes)}</ul>" if changes else ""
 
 
-def _game(game: GameRecord) -> str:
+def _game(game: ShownGame) -> str:
     """One game with its caption."""
     return (
         f"<figure>{game.picture}<figcaption><p><b>{escape(game.result)}</b> in {game.length} moves</p>"

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tengen.encode.game_spec import GameSpec
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer, rate_at
 from tengen.learn.replay import Batch
@@ -20,7 +21,6 @@ from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import describe_network, parse_network
-from tengen.search.lockstep import Lockstep
 
 LOSSES = ("policy", "value", "ownership", "score")
 _FORBIDDEN = -1e4  # the logit of an illegal action: nothing is left of it after the softmax
@@ -39,10 +39,11 @@ class Losses(NamedTuple):
     score: Tensor
 
 
-def check_network(config: ZeroConfig, game: Lockstep) -> None:
+def check_network(config: ZeroConfig, spec: GameSpec) -> None:
     """ValueError unless the configuration's network fits the game."""
     name, arguments = parse_network(config.network)
-    architecture = describe_network(name, game.planes, game.height, width=game.width, actions=game.actions, **arguments)
+    planes, height, width = spec.shape
+    architecture = describe_network(name, planes, height, width=width, actions=spec.batch.actions, **arguments)
     if not architecture.parts().get("value"):
         raise ValueError(f"the network {config.network} has no value head, which self-play needs: add value=yes")
     if config.start_from:
@@ -57,16 +58,16 @@ def check_network(config: ZeroConfig, game: Lockstep) -> None:
 class ZeroTrainer:
     """A network, its optimiser and the running average of its weights."""
 
-    def __init__(self, config: ZeroConfig, game: Lockstep) -> None:
+    def __init__(self, config: ZeroConfig, spec: GameSpec) -> None:
         self.config = config
         self.step = 0
-        self.network = self._fresh(game)
-        self.averaged = self._fresh(game)
+        self.network = self._fresh(spec)
+        self.averaged = self._fresh(spec)
         """The network that plays and is kept."""
         self.optimizer = build_optimizer(
             config.optimizer, self.network.parameters(), config.rate, config.momentum, config.decay
         )
-        self._points = game.height * game.width
+        self._points = spec.batch.height * spec.batch.width
         self._ours = [value for value in self.network.state_dict().values() if value.is_floating_point()]
         self._means = [value for value in self.averaged.state_dict().values() if value.is_floating_point()]
 
@@ -171,13 +172,14 @@ class ZeroTrainer:
         with torch.no_grad():
             torch._foreach_lerp_(self._means, self._ours, weight)
 
-    def _fresh(self, game: Lockstep) -> Network:
+    def _fresh(self, spec: GameSpec) -> Network:
         """The network as the run begins."""
         if self.config.start_from:
             return load_model(find_model(self.config.start_from))[0]
         name, arguments = parse_network(self.config.network)
-        shape = {"width": game.width, "actions": game.actions}
-        return build_network(name, game.planes, game.height, **shape, seed=self.config.seed, **arguments)
+        planes, height, width = spec.shape
+        shape = {"width": width, "actions": spec.batch.actions}
+        return build_network(name, planes, height, **shape, seed=self.config.seed, **arguments)
 
 
 def _agreement(model: Path, planes: NDArray[np.uint8]) -> dict[str, float]:

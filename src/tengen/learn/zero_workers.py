@@ -18,11 +18,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import DuelResult, duel
-from tengen.learn.selfplay import SelfPlayData, SelfPlayStatistics, SelfPlayWorker
+from tengen.learn.replay import Packed, pack
+from tengen.learn.replay_chunks import PlayedGames
+from tengen.learn.selfplay import SelfPlayStatistics, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.search.lockstep import GameSpec
 
 _EVALUATORS: Final = 4  # that a worker keeps
 
@@ -30,7 +32,8 @@ _EVALUATORS: Final = 4  # that a worker keeps
 class Played(NamedTuple):
     """What a call of `ZeroWorker.play` brings back."""
 
-    data: SelfPlayData
+    positions: Packed
+    games: PlayedGames
     work: SelfPlayStatistics
     """Of this call."""
     generation: int
@@ -52,7 +55,7 @@ class ZeroWorker:
             self._model = (model, backend)
         before = self._worker.statistics
         data = self._worker.play(positions, simulations)
-        return Played(data, _difference(self._worker.statistics, before), generation)
+        return Played(pack(data), PlayedGames.of(data), _difference(self._worker.statistics, before), generation)
 
     def duel(
         self, pairing: "Pairing", games: int, simulations: int, seed: tuple[int, ...]
@@ -65,7 +68,7 @@ class ZeroWorker:
             second,
             games=games,
             simulations=simulations,
-            parameters=self._settings.parameters,
+            rule=self._settings.rule,
             opening_plies=max(2, self._settings.random_plies),
             seed=int(np.random.SeedSequence(seed).generate_state(1)[0]),
         )

@@ -67,8 +67,6 @@ class NetworkEvaluation:
     def __init__(
         self, game: BatchedGame, encoder: Encoder, evaluator: Evaluator, cache: int | EvaluationCache = 1 << 14
     ) -> None:
-        if not evaluator.architecture.parts().get("value"):
-            raise ValueError("tree search needs a network with a value head, and this one has none")
         self.evaluator, self._encoder = evaluator, encoder
         self._shape = (encoder.planes, game.height, game.width)
         self._cache = new_cache(cache, game.actions) if isinstance(cache, int) else cache
@@ -84,6 +82,8 @@ class NetworkEvaluation:
         logits, values = (
             self.evaluator.evaluate(self._planes[:wanted]) if wanted else (leaves.logits[:0], leaves.values[:0])
         )
+        if values is None:
+            raise ValueError("tree search needs a network with a value head, and this one has none")
         fill_in(
             self._cache, leaves.over, count, self._keys, self._source, self._missing,
             logits, values, leaves.logits, leaves.values,

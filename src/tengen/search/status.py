@@ -42,7 +42,8 @@ def search_ownership(state: GameState, playouts: int, seed: int = 1) -> NDArray[
         copy_board(state.board, board)
         board.info[TO_PLAY], board.info[KO], board.info[PASSES] = color, NO_CELL, 0
         scratch = new_scratch(state.size, state.history)
-        root = UctRoot(board, NO_CELL, NO_CELL, len(state.history), state.rules.flags, komi)
+        dead = np.zeros(len(board.color), np.uint8)
+        root = UctRoot(board, NO_CELL, NO_CELL, len(state.history), state.rules.flags, komi, dead, True)
         tree = new_tree(playouts // 2 * state.size * state.size // 2 + 1000)
         simulate(tree, root, scratch, UctParameters(margin_weight=1.0), playouts // 2, rng)
         ownership += scratch.ownership

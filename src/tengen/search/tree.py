@@ -33,9 +33,7 @@ class Trees(NamedTuple):
     action: NDArray[np.int16]  # [B, M] what leads to the node, an index of the policy
     first_child: NDArray[np.int32]  # [B, M]
     child_count: NDArray[np.int16]  # [B, M] 0 until the node is expanded
-    stage: NDArray[
-        np.int8
-    ]  # [B, M] UNSEEN, PENDING (under evaluation), EXPANDED, TERMINAL or CLOSED
+    stage: NDArray[np.int8]  # [B, M] UNSEEN, PENDING (under evaluation), EXPANDED, TERMINAL or CLOSED
     visits: NDArray[np.int32]  # [B, M] N
     value_sum: NDArray[np.float32]  # [B, M] W, for the player whose move leads here
     under_way: NDArray[np.int32]  # [B, M] how many of the visits wait for their value, lost until then
@@ -186,8 +184,8 @@ def expand_and_back_up(trees, paths, count, legal, over, results, logits, values
     """Give the leaves of the first `count` paths their children and write their values back.
 
     legal: bool[L, A]; over: bool[L] and results: float32[L] are the rules' word, and exact; logits: float32[L, A] and
-    values: float32[L] those of the evaluation. Priors are the softmax of the legal logits. A leaf without room for children
-    is CLOSED.
+    values: float32[L] those of the evaluation. Priors are the softmax of the legal logits. A leaf without room for
+    children is CLOSED.
     """
     for k in range(count):
         b, leaf = paths.tree[k], paths.nodes[k, paths.length[k]]

@@ -41,7 +41,7 @@ from tengen.games.go.legality import (
 )
 from tengen.games.go.playout import add_quick_owners, is_eye, run_playout
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
-from tengen.games.go.score import add_owners
+from tengen.games.go.score import add_signs, final_owners
 from tengen.search.uct_prior import move_prior
 from tengen.search.uct_tree import add_node
 
@@ -93,6 +93,8 @@ class UctRoot(NamedTuple):
     history_length: int
     flags: int
     komi: float  # White's compensation, handicap bonus included
+    dead: NDArray[np.uint8]  # [P] the colour of stones that count as dead in a finished game, else EMPTY
+    may_pass: bool  # whether a pass is among the moves to choose from
 
 
 # --------------------------------------------------------------------------------------------- kernels
@@ -116,7 +118,9 @@ def simulate(tree, root, scratch, parameters, count, rng):  # type: ignore[no-un
                 state, _ = run_playout(board, root.flags, scratch.first_player, state)
             margin = add_quick_owners(board, scratch.ownership) - root.komi
         else:
-            margin = add_owners(board, scratch.ownership) - root.komi
+            final_owners(board, root.flags, root.dead, scratch.first_player)
+            margin = add_signs(scratch.first_player, scratch.ownership) - root.komi
+            scratch.first_player[:] = EMPTY
         size = board.info[SIZE]
         result = 0.5 if margin == 0 else 1.0 if margin > 0 else 0.0
         share = 0.5 + 0.5 * min(1.0, max(-1.0, margin / (size * size)))
@@ -200,7 +204,8 @@ def _expand(tree, node, root, scratch, depth, last, before, parameters):  # type
         visits, wins = move_prior(board, p, color, last, before, flags, scratch.found, parameters.prior_weight)
         add_node(tree, used, p, visits, wins)
         used += 1
-    if used == first or (board.info[PASSES] > 0 and flags & TERRITORY_KEPT == 0):
+    after_pass = board.info[PASSES] > 0 and (depth > 0 or root.may_pass)
+    if used == first or (after_pass and flags & TERRITORY_KEPT == 0):
         add_node(tree, used, NO_CELL, 10.0, 5.0)
         used += 1
     tree.first_child[node] = first

@@ -1,21 +1,16 @@
-"""The tree of UCT in flat arrays, free of any game.
+"""The tree of UCT with RAVE in flat arrays.
 
 A node is an index; node 0 is the root. The children of a node lie side by side, from `first_child` on.
 Symbols follow the RAVE paper (Gelly and Silver, 2011): N visits, W wins, both counted for the player whose
 move leads to the node; AMAF ("all moves as first") statistics beside them; a prior is a number of virtual
-visits and wins that a node is born with. What is known for certain of a node is counted for the same player.
+visits and wins that a node is born with.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-
-UNSOLVED: Final = 0
-LOSS: Final = 1
-DRAW: Final = 2
-WIN: Final = 3
 
 
 class UctTree(NamedTuple):
@@ -30,7 +25,6 @@ class UctTree(NamedTuple):
     amaf_wins: NDArray[np.float32]  # [M]
     prior_visits: NDArray[np.float32]  # [M]
     prior_wins: NDArray[np.float32]  # [M]
-    solved: NDArray[np.int8]  # [M] UNSOLVED, or the proved result: LOSS, DRAW, WIN
     used: NDArray[np.int64]  # [1] how many nodes there are
 
 
@@ -46,7 +40,6 @@ def new_tree(capacity: int) -> UctTree:
         np.empty(capacity, np.float32),
         np.empty(capacity, np.float32),
         np.empty(capacity, np.float32),
-        np.empty(capacity, np.int8),
         np.zeros(1, np.int64),
     )
     clear_tree(tree)
@@ -72,7 +65,6 @@ def add_node(tree, node, move, prior_visits, prior_wins):  # type: ignore[no-unt
     tree.amaf_wins[node] = 0.0
     tree.prior_visits[node] = prior_visits
     tree.prior_wins[node] = prior_wins
-    tree.solved[node] = UNSOLVED
 
 
 @njit(cache=True, nogil=True)
@@ -94,41 +86,6 @@ def most_visited(tree, node):  # type: ignore[no-untyped-def]
         if best < 0 or tree.visits[child] > tree.visits[best]:
             best = child
     return best
-
-
-@njit(cache=True, nogil=True)
-def best_child(tree, node):  # type: ignore[no-untyped-def]
-    """The child to play, or -1 if there is none: a proved win, or the most visited of those not proved lost.
-
-    A proved draw is taken where that one wins less than half of its games. Where nothing is proved, this is
-    `most_visited`.
-    """
-    best, draw = -1, -1
-    first = tree.first_child[node]
-    for child in range(first, first + tree.child_count[node]):
-        solved = tree.solved[child]
-        if solved == WIN:
-            return child
-        if solved == DRAW:
-            draw = child
-        if solved != LOSS and (best < 0 or tree.visits[child] > tree.visits[best]):
-            best = child
-    if draw >= 0 and 2.0 * tree.wins[best] < tree.visits[best]:
-        return draw
-    return best if best >= 0 else most_visited(tree, node)
-
-
-@njit(cache=True, nogil=True)
-def prove(tree, node):  # type: ignore[no-untyped-def]
-    """Mark a node as solved if its children prove it: one of them wins, or all are solved."""
-    best, complete = LOSS, True
-    first = tree.first_child[node]
-    for child in range(first, first + tree.child_count[node]):
-        solved = tree.solved[child]
-        best = max(best, solved)
-        complete = complete and solved != UNSOLVED
-    if best == WIN or complete:
-        tree.solved[node] = LOSS + WIN - best
 
 
 @njit(cache=True, nogil=True)
@@ -161,4 +118,3 @@ def _copy_node(source, old, target, new):  # type: ignore[no-untyped-def]
     target.wins[new] = source.wins[old]
     target.amaf_visits[new] = source.amaf_visits[old]
     target.amaf_wins[new] = source.amaf_wins[old]
-    target.solved[new] = source.solved[old]

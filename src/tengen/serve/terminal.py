@@ -6,9 +6,9 @@ The sitting itself, with the commands that every game has, is `sitting.Sitting`;
 from collections.abc import Callable
 from typing import ClassVar
 
-from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
 from tengen.games.go.coordinates import max_fixed_handicap
+from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.search.status import dead_stones
 from tengen.serve.estimate import count_told, estimate, margin_told
 from tengen.serve.goban import Marks

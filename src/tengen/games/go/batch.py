@@ -105,6 +105,12 @@ class BatchedGo(BatchedGame):
             games.past[i, turn] = 0 if back is None else back.stones.ravel()
             back = None if back is None else back.previous
 
+    def vary(self, games: GoGames, index: NDArray[np.int64], spread: float, rng: np.random.Generator) -> None:
+        """Draw the komi of these games: that of the options, up to `spread` points more or less, in half points."""
+        if spread:
+            halves = int(2 * spread)
+            games.komi[index] = self._komi + rng.integers(-halves, halves + 1, len(index)) / 2
+
     def mark_dead(self, games: GoGames, i: int, points: frozenset[int]) -> None:
         """Count the stones on these points of game i as dead for as long as they stand as they do now."""
         games.dead[i] = EMPTY

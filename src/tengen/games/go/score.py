@@ -67,6 +67,12 @@ def add_owners(board, ownership):  # type: ignore[no-untyped-def]
     """Add +1 to ownership: int64[P] where Black owns a cell and -1 where White does; returns their sum."""
     owner = np.empty_like(board.color)
     owners(board.color, board.info[SIZE], owner)
+    return add_signs(owner, ownership)
+
+
+@njit(cache=True, nogil=True)
+def add_signs(owner, ownership):  # type: ignore[no-untyped-def]
+    """Add +1 to ownership: int64[P] where owner: uint8[P] is Black and -1 where it is White; returns their sum."""
     total = np.int64(0)
     for p in range(owner.shape[0]):
         sign = np.int64(owner[p] == BLACK) - np.int64(owner[p] == WHITE)
@@ -132,10 +138,7 @@ def final_margin(board, flags, dead):  # type: ignore[no-untyped-def]
     """Black's area minus White's in a finished game, without komi, by `final_owners`."""
     owner = np.empty_like(board.color)
     final_owners(board, flags, dead, owner)
-    margin = np.int64(0)
-    for p in range(owner.shape[0]):
-        margin += np.int64(owner[p] == BLACK) - np.int64(owner[p] == WHITE)
-    return margin
+    return add_signs(owner, np.zeros(owner.shape[0], np.int64))
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,71 @@
+"""The plain Monte-Carlo player: PUCT with playouts at the leaves, for every game, with no knowledge but the rules."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tengen.agents.tree_search import Limits, TreeSearchAgent
+from tengen.games.batch import BatchedGame
+from tengen.games.game import open_batch
+from tengen.games.options import Options
+from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation
+from tengen.search.puct import Puct, PuctParameters
+from tengen.search.rule import SearchRule
+
+
+@dataclass(frozen=True)
+class Mcts:
+    """Monte-Carlo tree search with random playouts, in every game."""
+
+    playouts: int | None = None
+    """Playouts for a move at most; 2000 where no time is given either."""
+    seconds: float | None = None
+    """Time to think about a move."""
+    exploration: float = 1.0
+    """c of PUCT, every move being equally likely at first."""
+    batch: int = 0
+    """Leaves played out together; 0: one for few playouts, up to 16 for many."""
+    resign: float = 0.0
+    """Games with territory: resign below this chance to win; 0: never."""
+    seed: int | None = None
+    nodes: int = 0
+    """Room for the tree; 0: what the limits can need, up to an eighth of the machine's memory."""
+
+    def __post_init__(self) -> None:
+        if self.playouts is not None and not 1 <= self.playouts <= 100_000_000:
+            raise ValueError(f"mcts:playouts={self.playouts} is not possible: give 1 or more")
+        if self.seconds is not None and not 0 < self.seconds < 1e6:
+            raise ValueError(f"mcts:seconds={self.seconds} is not a time: give seconds for a move, such as 0.5")
+        if not 0 <= self.exploration < 1e6:
+            raise ValueError(f"mcts:exploration={self.exploration} is not possible: give 0 or more")
+        if not 0 <= self.batch <= 1024:
+            raise ValueError(f"mcts:batch={self.batch} is not possible: give 0 (automatic) to 1024")
+        if not 0 <= self.resign < 0.5:
+            raise ValueError(f"mcts:resign={self.resign} is not possible: give a chance from 0 (never) to 0.5")
+        if self.nodes and not 1_000 <= self.nodes <= 1_000_000_000:
+            raise ValueError(f"mcts:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
+
+
+class MctsAgent(TreeSearchAgent):
+    """Searches by playouts."""
+
+    def __init__(self, settings: Mcts, clock: Callable[[], float] = time.monotonic) -> None:
+        playouts = 2_000 if settings.playouts is None and settings.seconds is None else settings.playouts
+        super().__init__(
+            Limits(playouts, settings.seconds, settings.nodes),
+            batch=settings.batch,
+            resign=settings.resign,
+            seed=settings.seed,
+            clock=clock,
+        )
+        self._exploration = settings.exploration
+        self.name = f"mcts:playouts={playouts}" if playouts is not None else f"mcts:seconds={settings.seconds:g}"
+
+    def _new_batch(self, options: Options) -> BatchedGame:
+        return open_batch(options)
+
+    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
+        return PlayoutEvaluation(game, seed=int(self._rng.integers(2**63)))
+
+    def _rule(self) -> SearchRule:
+        return Puct(PuctParameters(self._exploration, fpu_reduction=-1.0))

@@ -1,0 +1,317 @@
+"""What all players that search a tree with `Searcher` have in common: limits, the kept tree, the end of the game.
+
+Which evaluation the leaves get and which rule the search goes by is for those who build on this: a network with PUCT or
+Gumbel search (`zero.py`), playouts with PUCT (`mcts.py`). They play every game.
+"""
+
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tengen.agents.agent import Decision
+from tengen.agents.passing import Count, Pass, count_now
+from tengen.games.batch import BatchedGame
+from tengen.games.game import game_of
+from tengen.games.go import PASS
+from tengen.games.options import Options
+from tengen.games.state import RESIGN, AnyState
+from tengen.search.leaves import LeafEvaluation
+from tengen.search.rule import SearchResult, SearchRule
+from tengen.search.searcher import NODE_BYTES, Searcher
+from tengen.search.tree import TERMINAL, action_value, find_child
+
+_CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
+_ENDLESS = 1 << 30
+_MEMORY_SHARE = 0.125  # of the machine's memory that a tree may take
+_MOST_PER_SECOND = 50_000  # simulations, more than any network or playout allows
+_REPORTED = 10  # how many moves a decision reports on
+_ONLY = np.zeros(1, np.int64)  # the one tree that a player has
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long to think about a move."""
+
+    simulations: int | None
+    seconds: float | None
+    nodes: int
+    """Room for the tree; 0: as much as the other limits can need and an eighth of the machine's memory can hold."""
+
+    def room(self, branching: int) -> int:
+        """Nodes for the tree of a game with so many actions in a position."""
+        if self.nodes:
+            return self.nodes
+        most = int(_memory() * _MEMORY_SHARE) // (2 * NODE_BYTES)  # trees are copied through another of the same size
+        wanted = most
+        if self.simulations is not None:
+            wanted = 4 * (self.simulations + 2) * branching  # what is kept from earlier moves is as large again
+        elif self.seconds is not None:
+            wanted = int(4 * (self.seconds * _MOST_PER_SECOND + 2) * branching)
+        return max(1_000, min(most, wanted))
+
+
+class TreeSearchAgent(ABC):
+    """Searches from the position on the board, keeps its tree from move to move, and explains its choice."""
+
+    name: str
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        batch: int = 0,
+        temperature: float = 0.0,
+        explore: float = 0.0,
+        resign: float = 0.0,
+        seed: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`batch`: leaves evaluated together; 0: one for few simulations, up to 16 for many. `temperature`: 0 plays the
+        best move. `explore`: how much of the rule's noise is added at the root. `resign`: the chance to win below which
+        a game with territory is given up."""
+        self._limits, self._temperature, self._explore, self._resign_below = limits, temperature, explore, resign
+        self._leaves = batch or (16 if limits.simulations is None else max(1, min(16, limits.simulations // 32)))
+        self._clock = clock
+        self._rng = np.random.default_rng(seed)
+        self._stop = threading.Event()
+        self._options: Options | None = None
+        self._searcher: Searcher | None = None
+        self._root: AnyState | None = None
+        self._dead: frozenset[int] = frozenset()
+        self._is_ending = False  # whether somebody has thought of passing in this game
+
+    # ------------------------------------------------------------------------------- what others decide
+
+    @abstractmethod
+    def _new_batch(self, options: Options) -> BatchedGame:
+        """Many games with these options, as the evaluation needs them."""
+
+    @abstractmethod
+    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
+        """What leaves are worth."""
+
+    @abstractmethod
+    def _rule(self) -> SearchRule:
+        """Where simulations go."""
+
+    def _refuse(self, state: AnyState) -> None:  # noqa: B027
+        """AgentError if this agent cannot play from this state."""
+
+    def _known(self, state: AnyState) -> Decision | None:
+        """A decision that needs no search."""
+        return None
+
+    # ------------------------------------------------------------------------------------ being an agent
+
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
+        """Search from `state` and decide."""
+        started = self._clock()
+        self._refuse(state)
+        self._stop.clear()
+        if state.is_over:
+            return Decision(PASS if game_of(state).territory else RESIGN, note="the game is over")
+        limits = [limit for limit in (self._limits.seconds, seconds) if limit is not None]
+        limit = min(limits) if limits else None
+        deadline = None if limit is None else started + limit * _CLOCK_SHARE
+        known = self._known(state)
+        if known is not None:
+            return known
+        searcher = self._searcher_for(state)
+        count = self._count(state, limit) if self._is_ending or _has_passed(state) else None
+        if count is not None and count.verdict is Pass.WINS:
+            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
+        before = searcher.counts.simulations
+        result = self._search(state, deadline, count)
+        if count is None and game_of(state).territory and state.move_of(int(result.chosen[0])) == PASS:
+            count = self._count(state, limit)
+            if count.margin < 0:
+                result = self._search(state, deadline, count)
+        note = f"{searcher.counts.simulations - before} simulations in {self._clock() - started:.1f} s"
+        return self._decide(searcher, state, result, note + (", the tree is full" if searcher.is_full() else ""))
+
+    def check(self, state: AnyState) -> None:
+        """Get ready to move at once; AgentError if this is not a game for this agent."""
+        self._refuse(state)
+        if self._searcher is None and not state.is_over:
+            searcher = self._searcher_for(state)
+            searcher.warm_up(self._roots(searcher, state), _ONLY)
+
+    def stop(self) -> None:
+        """Let a `choose` in another thread return with the best it knows."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Free the tree."""
+        self._searcher = self._root = self._options = None
+
+    # --------------------------------------------------------------------------------------- searching
+
+    def _searcher_for(self, state: AnyState) -> Searcher:
+        """A searcher whose tree belongs to `state`."""
+        options = game_of(state).options_of(state)
+        if self._searcher is None or self._options is None or not _fits(self._options, options):
+            self._options, self._root = options, None
+            game = self._new_batch(options)
+            self._searcher = Searcher(
+                game,
+                self._evaluation(game),
+                self._rule(),
+                nodes=self._limits.room(game.branching),
+                leaves=self._leaves,
+                seed=int(self._rng.integers(2**63)),
+            )
+        actions = _actions_between(self._root, state)
+        if actions is None:
+            self._searcher.forget(_ONLY)
+            self._is_ending, self._dead = False, frozenset()
+        else:
+            for action in actions:
+                self._searcher.advance(np.array([action]))
+        self._root = state
+        return self._searcher
+
+    def _count(self, state: Any, limit: float | None) -> Count:
+        """Count the position, and let the tree be of the dead stones found: what it knew with others is forgotten."""
+        self._is_ending = True
+        count = count_now(state, limit)
+        if count.dead != self._dead:
+            self._dead = count.dead
+            assert self._searcher is not None
+            self._searcher.forget(_ONLY)
+        return count
+
+    def _roots(self, searcher: Searcher, state: AnyState) -> Any:
+        roots = searcher.game.allocate(1)
+        searcher.game.load(roots, 0, state)
+        if self._dead:
+            searcher.game.mark_dead(roots, 0, self._dead)
+        return roots
+
+    def _search(self, state: AnyState, deadline: float | None, count: Count | None) -> SearchResult:
+        """Simulate until the limit of simulations or of time is reached, or someone says stop."""
+        searcher = self._searcher
+        assert searcher is not None
+        roots = self._roots(searcher, state)
+        searcher.prepare(roots, _ONLY)
+        if count is not None and count.verdict is Pass.LOSES:
+            searcher.forbid(0, state.action_of(PASS))
+        simulations = self._limits.simulations
+        searcher.begin(roots, _ONLY, _ENDLESS if simulations is None else simulations, self._explore)
+        now, last = self._clock(), 0.0
+        while not self._stop.is_set() and (deadline is None or now + last < deadline):  # another like the last fits in
+            if not searcher.step(roots, _ONLY) or _is_solved(searcher):
+                break
+            before, now = now, self._clock()
+            last = now - before
+        return searcher.conclude(_ONLY)
+
+    # ---------------------------------------------------------------------------------------- deciding
+
+    def _action(self, result: SearchResult) -> int:
+        """The action to play: the best, or one drawn from the shares of visits by the temperature."""
+        visits = result.visits[0]
+        if self._temperature > 0 and visits.any():
+            weights = (visits / visits.max()) ** (1.0 / self._temperature)
+            return int(self._rng.choice(len(weights), p=weights / weights.sum()))
+        return int(result.chosen[0])
+
+    def _decide(self, searcher: Searcher, state: AnyState, result: SearchResult, note: str) -> Decision:
+        """The search's result in the terms of the game."""
+        action, visits, trees = self._action(result), result.visits[0], searcher.trees
+        first = int(trees.first_child[0, 0])
+        children = range(first, first + int(trees.child_count[0, 0]))
+        order = sorted(children, key=lambda child: (-trees.visits[0, child], -trees.prior[0, child]))[:_REPORTED]
+        moves = {child: state.move_of(int(trees.action[0, child])) for child in order}
+        value = float(result.value[0] + 1) / 2
+        chosen = int(find_child(trees, 0, 0, action))
+        if trees.stage[0, chosen] == TERMINAL:  # what is certain need not be estimated
+            value = _chance(searcher, chosen)
+        decision = Decision(
+            state.move_of(action),
+            value,
+            visits={moves[child]: int(trees.visits[0, child]) for child in order},
+            values={moves[child]: _chance(searcher, child) for child in order if trees.visits[0, child]},
+            priors={moves[child]: float(np.exp(trees.logit[0, child])) for child in order},
+            pv=_principal_variation(searcher, state, action),
+            note=note,
+            nodes=int(visits.sum()),
+        )
+        if value < self._resign_below and game_of(state).territory:
+            return replace(decision, move=RESIGN)
+        return decision
+
+
+def _has_passed(state: AnyState) -> bool:
+    """Whether the opponent has just passed, so that another pass ends the game."""
+    return game_of(state).territory and state.last_move == PASS
+
+
+def _fits(kept: Options, wanted: Options) -> bool:
+    """Whether a searcher set up for one game serves for another: the same, with as much room or more."""
+    if type(kept) is not type(wanted):
+        return False
+    room = getattr(kept, "limit", 0)
+    if room < getattr(wanted, "limit", 0):
+        return False
+    return kept == (replace(wanted, limit=room) if hasattr(wanted, "limit") else wanted)  # type: ignore[call-arg]
+
+
+def _actions_between(root: AnyState | None, state: AnyState) -> list[int] | None:
+    """The actions that lead from the position searched last to this one; None if it is another game."""
+    actions: list[int] = []
+    here: AnyState = state
+    while root is not None and here is not root:
+        before, move = here.previous, here.last_move
+        if before is None or move is None or here.move_number <= root.move_number:
+            return None
+        if here.to_play == before.to_play or getattr(here, "last_color", before.to_play) != before.to_play:
+            return None  # someone moved out of turn
+        actions.append(before.action_of(move))
+        here = before
+    return None if root is None else actions[::-1]
+
+
+def _chance(searcher: Searcher, child: int) -> float:
+    """The chance to win with the move that leads to a child of the root."""
+    return (float(action_value(searcher.trees, 0, child)) + 1) / 2
+
+
+def _is_solved(searcher: Searcher) -> bool:
+    """Whether no more simulation can change the choice: a move wins for certain, or all moves are solved."""
+    trees, first = searcher.trees, int(searcher.trees.first_child[0, 0])
+    children = slice(first, first + int(trees.child_count[0, 0]))
+    solved = trees.stage[0, children] == TERMINAL
+    return bool(solved.all() or (solved & (trees.value[0, children] < 0)).any())
+
+
+def _principal_variation(searcher: Searcher, state: AnyState, action: int) -> tuple[int, ...]:
+    """The line of most visits, beginning with this action."""
+    trees, node = searcher.trees, 0
+    line: list[int] = []
+    while action >= 0 and len(line) < 20:
+        move = state.move_of(action)
+        line.append(move)
+        state = state.play(move)
+        node = int(find_child(trees, 0, node, action))
+        if state.is_over or node < 0:
+            break
+        first, count = int(trees.first_child[0, node]), int(trees.child_count[0, node])
+        visits = trees.visits[0, first : first + count]
+        if count == 0 or visits.max() == 0:
+            break
+        action = int(trees.action[0, first + int(visits.argmax())])
+    return tuple(line)
+
+
+def _memory() -> int:
+    """Bytes of memory that this machine has; 4 GiB where nobody says."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30
