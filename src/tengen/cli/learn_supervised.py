@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tengen.cli.config_options import command_line, takes_config
+from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 
 if TYPE_CHECKING:
@@ -49,12 +50,16 @@ def supervised(
     from rich.console import Console
 
     from tengen.cli.learn_progress import TrainingProgress
+    from tengen.learn.optimizers import DEFAULT_RATES
     from tengen.learn.supervised import train_supervised
 
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "trainer.safetensors").exists()
     console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    rate = config.rate or DEFAULT_RATES[config.optimizer]
+    what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
+    console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingProgress(console) as progress:
         try:
             best = train_supervised(config, folder, progress.show)
