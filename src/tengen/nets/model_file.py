@@ -125,8 +125,7 @@ def save_model(
     """
     if card.network != network.name or card.architecture() != network.architecture:
         raise ModelFileError(f"the card describes another network than the one to save: {card.network}")
-    calibration = {f"{_CALIBRATION}{name}": found for name, found in (ranges or {}).items()}
-    write_tensors(path, network.weights() | calibration, card, half=half)
+    write_tensors(path, network.weights() | calibration_tensors(ranges or {}), card, half=half)
 
 
 def load_model(path: str | Path) -> tuple["Network", ModelCard]:
@@ -162,6 +161,11 @@ def read_model(path: str | Path) -> tuple[Tensors, ModelCard]:
         expected = shapes.get(name, "absent")
         raise ModelFileError(f"{path} does not fit its network, {card.network}: {name} is {found}, not {expected}")
     return {name: np.asarray(tensors[name], np.float32) for name in shapes}, card
+
+
+def calibration_tensors(ranges: Mapping[str, NDArray[np.float32]]) -> Tensors:
+    """The ranges that int8 needs, under the names that they have in a file."""
+    return {f"{_CALIBRATION}{name}": found for name, found in ranges.items()}
 
 
 def is_calibrated(path: str | Path) -> bool:
