@@ -48,6 +48,8 @@ def test_the_table_tells_the_score(tmp_path: Path) -> None:
     result = runner.invoke(app, ["match", *arguments, "--out", str(out), "--json", str(report)])
     assert result.exit_code == 0, result.output
     assert "5x5, chinese rules, komi 7" in result.stdout
+    conditions = "2 random opening moves, at most 200 moves a game, no time limit, A and B move first in turn, seed 1"
+    assert conditions in result.stdout
     for text in ("won", "as Black", "Score of A", "Elo A over B", "moves on average", str(out / "games")):
         assert text in " ".join(result.stdout.split()), text
     summary = json.loads(report.read_text())

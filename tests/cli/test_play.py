@@ -60,6 +60,12 @@ def test_save_keeps_the_game_in_a_file_of_ones_own(tmp_path: Path) -> None:
     assert read_sgf(file.read_bytes()).state.move_number == 2
 
 
+def test_a_narrow_terminal_tells_rules_and_komi_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "9x9 chinese, komi 7.5" in play("--opponent human")[1]
+    assert "no double step" in play("--game microchess --no-double-step --opponent human")[1]
+
+
 def test_handicap_and_komi() -> None:
     output = play("--opponent human --handicap 3")[1]
     assert "Handicap 3" in output

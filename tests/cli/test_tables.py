@@ -23,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.exit_code == 0, result.output
     assert "7 tables solved" in result.output
     assert "21 plies, KPK" in result.output
+    assert "Microchess, standard rules, with the double step" in result.output
     return folder
 
 
@@ -56,6 +57,7 @@ def test_show_values_a_position_and_its_moves(folder: Path) -> None:
     result = runner.invoke(app, ["tables", "show", "k3/4/1K2/4/3R w", "--folder", str(folder)])
     assert result.exit_code == 0, result.output
     assert "White is to move: wins in 1" in result.output
+    assert "with the double step" in result.output
     assert "Rd5#    wins in 1" in result.output
     unquoted = runner.invoke(app, ["tables", "show", "k3/4/1K2/4/3R", "w", "--folder", str(folder)])
     assert unquoted.output == result.output

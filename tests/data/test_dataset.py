@@ -70,6 +70,16 @@ def test_komi_counts_the_bonus_and_where_unknown_is_that_of_the_rules(tmp_path: 
     assert [dataset.start_of(row).compensation for row in range(4)] == list(heads.values())
 
 
+def test_results_are_known_or_not_and_points_are_before_komi(tmp_path: Path) -> None:
+    heads = ("RE[B+3.5]KM[5.5]", "RE[W+2]KM[7]", "RE[W+2]", "RE[W+R]KM[7]", "RE[0]KM[7]", "RE[Void]KM[7]")
+    files = {f"{i}.sgf": f"(;SZ[9]{head};B[a{'abcdef'[i]}])".encode() for i, head in enumerate(heads)}
+    build_dataset([loose(tmp_path / "in", files)], tmp_path / "out", workers=1)
+    games = Dataset.open(tmp_path / "out").game_moves
+    assert games.result.tolist() == [1, -1, -1, -1, 0, 0]
+    assert games.known.tolist() == [True, True, True, True, True, False]
+    np.testing.assert_array_equal(games.points, [9, 5, np.nan, np.nan, 7, np.nan])
+
+
 def test_moves_and_setup_are_those_of_the_records(dataset: Dataset) -> None:
     for row, state in enumerate(states()):
         assert dataset.moves_of(row).tolist() == [encode_move(color, move, state.size) for color, move in state.moves]

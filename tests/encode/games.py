@@ -92,4 +92,7 @@ def as_records(games: list[GameState]) -> GameMoves:
         offsets.append(len(moves))
         setup_offsets.append(len(setup))
     codes = np.array(moves, np.uint16), np.array(offsets), np.array(setup, np.uint16), np.array(setup_offsets)
-    return GameMoves(*codes, np.array([state.compensation for state in games], np.float32))
+    komi = np.array([state.compensation for state in games], np.float32)
+    return GameMoves(
+        *codes, komi, np.zeros(len(games), np.int8), np.zeros(len(games), bool), np.full_like(komi, np.nan)
+    )

@@ -3,6 +3,7 @@
 import itertools
 import threading
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tengen.data.build import build_dataset
 from tengen.data.dataset import Dataset, select
 from tengen.encode.go import GoEncoder, get_go_encoder
 from tengen.games.symmetry import transform_array, transform_move
 from tengen.learn.loader import Batch, PositionLoader, permuted
+
+from ..data.packed_games import loose
 
 SIZE = 5
 
@@ -22,7 +26,7 @@ def make_loader(dataset: Dataset, batch: int = 32, **settings: Any) -> PositionL
     games = select(dataset, "all", size=SIZE)
     encoder = settings.pop("encoder", get_go_encoder("simple"))
     settings = {"seed": 1, "symmetries": False} | settings
-    return PositionLoader(games.game_moves, games.rows, encoder, SIZE, batch=batch, **settings)
+    return PositionLoader(games, encoder, batch=batch, **settings)
 
 
 def take(loader: PositionLoader, count: int) -> list[Batch]:
@@ -95,7 +99,7 @@ def test_threads_end_with_the_batches(tiny_dataset: Dataset) -> None:
 def test_positions_are_those_of_the_games(tiny_dataset: Dataset, name: str) -> None:
     encoder = get_go_encoder(name)
     batch = make_loader(tiny_dataset, encoder=encoder).batch_at(0, 40)
-    for planes, move, ply, game in zip(*batch):
+    for planes, move, ply, game in zip(*batch[:4]):
         state = tiny_dataset.start_of(int(game))
         for turn in range(ply):
             color, played = tiny_dataset.move_of(int(game), turn)
@@ -129,9 +133,9 @@ def test_memory_does_not_grow_with_the_number_of_games(tiny_dataset: Dataset) ->
     games = select(tiny_dataset, "all", size=SIZE)
 
     def peak(times: int) -> int:
-        rows = np.tile(games.rows, times)
+        many = replace(games, rows=np.tile(games.rows, times), lengths=np.tile(games.lengths, times))
         tracemalloc.start()
-        loader = PositionLoader(games.game_moves, rows, get_go_encoder("simple"), SIZE, batch=64, seed=1)
+        loader = PositionLoader(many, get_go_encoder("simple"), batch=64, seed=1)
         assert loader.positions == times * games.positions
         for start in range(0, 64 * 20, 64):
             loader.batch_at(start, 64)
@@ -148,4 +152,37 @@ def test_memory_does_not_grow_with_the_number_of_games(tiny_dataset: Dataset) ->
 def test_no_position_is_an_error_with_a_remedy(tiny_dataset: Dataset) -> None:
     games = select(tiny_dataset, "all", size=SIZE)
     with pytest.raises(ValueError, match="choose more games"):
-        PositionLoader(games.game_moves, games.rows[:0], get_go_encoder("simple"), SIZE, batch=1, seed=1)
+        PositionLoader(replace(games, rows=games.rows[:0]), get_go_encoder("simple"), batch=1, seed=1)
+
+
+# ----------------------------------------------------------------------------------------------- results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Games of one move: counted, counted at an unknown komi, resigned, drawn, unknown; White's is the second."""
+    folder = tmp_path_factory.mktemp("results")
+    heads = ("RE[B+3.5]KM[5.5];B[aa]", "RE[W+2];W[ba]", "RE[W+R]KM[7];B[ca]", "RE[0]KM[7];B[da]", "KM[7];B[ea]")
+    files = {f"{i}.sgf": f"(;SZ[5]{head})".encode() for i, head in enumerate(heads)}
+    build_dataset([loose(folder / "in", files)], folder / "out", workers=1)
+    return Dataset.open(folder / "out")
+
+
+def test_the_winner_is_as_the_player_to_move_sees_it(results: Dataset) -> None:
+    batch = make_loader(results, shuffle=False).batch_at(0, 5)
+    assert batch.winner.tolist() == [1, 1, -1, 0, 0]
+    assert batch.known.tolist() == [True, True, True, True, False]
+    assert batch.lengths.tolist() == [1] * 5
+
+
+def test_counted_games_are_counted_again_at_another_komi(results: Dataset) -> None:
+    encoder = get_go_encoder("compact-komi")
+    batch = make_loader(results, encoder=encoder, shuffle=False, komi_spread=4.0).batch_at(0, 1000)
+    for game, komi, winner in zip(batch.games.tolist(), batch.komi.tolist(), batch.winner.tolist()):
+        # The first game has Black nine points ahead, the fourth seven; the others were not counted at a known komi.
+        points = {0: 9, 3: 7}.get(game)
+        assert winner == ({1: 1, 2: -1, 4: 0}[game] if points is None else np.sign(points - komi))
+    shown = [sorted(set(batch.komi[batch.games == game].tolist())) for game in range(5)]
+    assert shown == [np.arange(1.5, 10, 0.5).tolist(), [7.5], [7], np.arange(3, 11.5, 0.5).tolist(), [7]]
+    for game, komi, planes in zip(batch.games.tolist(), batch.komi.tolist(), batch.planes):
+        assert np.array_equal(planes, encoder.encode([results.start_of(game).with_komi(komi)])[0])

@@ -30,13 +30,31 @@ def test_measures_are_those_of_the_slow_version(levels: int) -> None:
     logits = rng.integers(-levels, levels, (200, 26)).astype(np.float32) * 10 / levels
     moves, plies = rng.integers(0, 26, 200), rng.integers(0, 300, 200)
     planes = np.zeros((200, 1, 5, 5), np.uint8)
-    batches = [Batch(planes[i:j], moves[i:j], plies[i:j], plies[i:j]) for i, j in ((0, 64), (64, 65), (65, 200))]
+    winner, known, komi = rng.integers(-1, 2, 200).astype(np.int8), rng.random(200) < 0.5, np.zeros(200, np.float32)
+    values = rng.uniform(-1, 1, 200).astype(np.float32)
+    whole = Batch(planes, moves, plies, plies, plies, winner, known, komi)
+    batches = [Batch(*(field[i:j] for field in whole)) for i, j in ((0, 64), (64, 65), (65, 200))]
     rows = iter(range(200))
-    measures = measure_policy(lambda planes: logits[[next(rows) for _ in planes]], batches)
+
+    def predict(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        chosen = [next(rows) for _ in planes]
+        return logits[chosen], values[chosen]
+
+    measures = measure_policy(predict, batches)
     loss, top1, top5, phases = slow_measures(logits, moves, plies)
     assert measures.positions == 200
     assert measures.loss == pytest.approx(loss, rel=1e-5)
     assert (measures.top1, measures.top5, measures.by_phase) == (top1, top5, phases)
+    errors = [(float(v) - int(z)) ** 2 for v, z, sure in zip(values, winner, known) if sure]
+    assert measures.value_loss == pytest.approx(sum(errors) / len(errors), rel=1e-5)
+    assert measures.as_dict()["value_loss"] == pytest.approx(measures.value_loss, abs=1e-4)
+
+
+def test_a_policy_without_a_value_has_no_value_loss() -> None:
+    measures = PolicyMeasures()
+    measures.add(np.zeros((3, 26), np.float32), np.array([0, 7, 25]), np.array([0, 1, 2]))
+    assert measures.value_loss is None
+    assert "value_loss" not in measures.as_dict()
 
 
 def test_a_constant_policy_is_not_right() -> None:

@@ -14,12 +14,17 @@ import pytest
 import safetensors.numpy
 import torch
 
+from tengen.learn.loader import Batch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.supervised import DivergedError, Progress, predictor, train_supervised
+from tengen.learn.supervised import DivergedError, Progress, predictor, train_supervised, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
+from tengen.learn.supervised_data import validation_batches
+from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import load_model, read_card
+from tengen.nets.quantize import agreement
 
 NETWORK = "residual:blocks=1,filters=8,dropout=0.1"
+VALUE = {"network": f"{NETWORK},value=yes", "encoder": "compact-komi", "komi_spread": 2.0}
 
 
 def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
@@ -72,7 +77,9 @@ def test_it_learns(tiny: Path, tmp_path: Path) -> None:
     assert read_card(tmp_path / "best.safetensors").training["validation"]["top1"] == best["top1"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"average": 0.9, "optimizer": "adam"}, {"bf16": True, "smoothing": 0.1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"average": 0.9, "optimizer": "adam"}, {"bf16": True, "smoothing": 0.1}, VALUE]
+)
 def test_a_run_that_was_stopped_thrice_ends_as_one_that_was_not(
     settings: dict[str, Any], tiny: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +197,29 @@ def test_a_model_can_be_the_start_of_another_run(tiny: Path, tmp_path: Path) -> 
         train(replace(more, encoder="oneplane"), tmp_path / "three")
 
 
+def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
+    network = "residual:blocks=1,filters=16,value=yes"
+    settings = {"network": network, "encoder": "compact-komi", "batch": 64, "positions": 20_000, "epoch": 5000}
+    best = train(make_config(tiny, **settings, komi_spread=3.0, average=0.98), tmp_path)
+    metrics = read_metrics(tmp_path)
+    assert metrics[-1]["test_value_loss"] < 0.9 * metrics[0]["test_value_loss"]
+    assert metrics[-1]["train_value_loss"] < metrics[0]["train_value_loss"]
+    assert "value_loss" in best
+    card = read_card(tmp_path / "best.safetensors")
+    assert card.conditions == {"rules": "tromp-taylor", "komi": (4.5, 10.5), "double_step": None}
+    planes = next(validation_batches(make_config(tiny, **settings))).planes
+    exact, rounded = (load_evaluator(tmp_path / "best.safetensors", name)[0] for name in ("openvino", "int8"))
+    assert agreement(exact, rounded, planes)["value"] < 0.1
+
+
+def test_a_long_game_teaches_no_more_about_results_than_a_short_one() -> None:
+    lengths, winner = np.array([2, 2, 1, 1]), np.array([1, 1, -1, 1], np.int8)
+    known = np.array([True, True, True, False])
+    batch = Batch(*[np.zeros(4)] * 4, lengths=lengths, winner=winner, known=known, komi=np.zeros(4))  # type: ignore[arg-type]
+    assert value_loss(torch.zeros(4), batch).item() == 1.0
+    assert value_loss(torch.tensor([1.0, 1.0, 1.0, 0.0]), batch).item() == 2.0  # one game right, one quite wrong
+
+
 def test_a_run_that_diverges_says_what_to_do(tiny: Path, tmp_path: Path) -> None:
     config = make_config(tiny, rate=1e30, clip=0.0, warm_up=0.0, network="small:filters=4-4,dense=8")
     with pytest.raises(DivergedError, match="lower --rate"):
@@ -204,6 +234,9 @@ def test_a_run_that_diverges_says_what_to_do(tiny: Path, tmp_path: Path) -> None
         ({"handicap": "some"}, "no handicap is called 'some'"),
         ({"encoder": "none"}, "no encoder 'none'"),
         ({"network": "huge"}, "no network is called 'huge'"),
+        ({"network": "residual:value=yes,score=yes"}, "records do not teach ownership and score"),
+        ({"komi_spread": 4.0}, "simple does not show the komi"),
+        ({"komi_spread": -1.0}, "komi_spread is -1.0"),
         ({"batch": 0}, "batch is 0: give 1 or more"),
         ({"momentum": 1.0}, "momentum is 1.0"),
         ({"rate": float("nan")}, "rate is nan"),
@@ -240,4 +273,4 @@ def test_a_predictor_is_the_network(tiny: Path, tmp_path: Path) -> None:
     planes = np.random.default_rng(1).integers(0, 2, (3, 11, 5, 5), np.uint8)
     with torch.no_grad():
         expected = network(torch.from_numpy(planes)).policy.numpy()
-    np.testing.assert_array_equal(predictor(network)(planes), expected)
+    np.testing.assert_array_equal(predictor(network)(planes)[0], expected)

@@ -178,6 +178,7 @@ def test_the_export_is_the_averaged_network_in_eight_bits_too(game: Lockstep, tm
     assert agreement["value"] < 0.05
     card = read_card(path)
     assert (card.game, card.size, card.encoder, card.training["generation"]) == ("go", 3, "compact", 1)
+    assert card.conditions == {"rules": "chinese", "komi": (trainer.config.komi,) * 2, "double_step": None}
     with torch.inference_mode():
         expected = trainer.averaged(torch.from_numpy(batch.planes)).policy.numpy()
     found = load_evaluator(path, "openvino")[0].evaluate(batch.planes)[0]

@@ -49,6 +49,34 @@ def model(network: Network, card: ModelCard, tmp_path_factory: pytest.TempPathFa
     return path.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("game", "training", "conditions"),
+    [
+        ("go", {"recipe": {"rules": "aga", "komi": 3.5, "double_step": True}}, ("aga", (3.5, 3.5), None)),
+        ("go", {"recipe": {"rules": "aga", "komi": 3.5}, "komi": [-4, 12.5]}, ("aga", (-4.0, 12.5), None)),
+        ("go", {"komi": 7, "rules": "aga"}, ("aga", (7.0, 7.0), None)),
+        ("go", {"recipe": {"data": "kgs"}}, (None, None, None)),
+        ("go", {"recipe": ["odd"], "komi": "7.5", "double_step": 1}, (None, None, None)),
+        ("go", {"komi": [1, 2, 3]}, (None, None, None)),
+        ("microchess", {"recipe": {"rules": "aga", "komi": 0.0, "double_step": False}}, ("aga", None, False)),
+        ("microchess", {}, (None, None, None)),
+    ],
+)
+def test_a_card_tells_the_conditions(
+    card: ModelCard, game: str, training: dict[str, object], conditions: tuple[object, ...]
+) -> None:
+    found = replace(card, game=game, rules="aga", training=training).conditions
+    assert found == dict(zip(("rules", "komi", "double_step"), conditions))
+
+
+def test_bundled_models_tell_their_conditions() -> None:
+    told = {name: tuple(read_card(path).conditions.values()) for name, path in bundled_models().items()}
+    assert told["go5"] == ("chinese", (3.5, 3.5), None)
+    assert told["microchess"] == ("standard", None, True)
+    assert told["go9"][0] == "chinese" and told["go9"][1] is not None
+    assert told["go19"] == told["fast19"] == (None, None, None)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_network_comes_back_exactly(spec: str, tmp_path: Path) -> None:
     name, arguments = parse_network(spec)

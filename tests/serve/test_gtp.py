@@ -702,6 +702,7 @@ def test_the_command_line_sets_the_first_game() -> None:
     result = tengen_gtp(*options, text="play b g7\nfinal_score\nkata-get-rules\n")
     assert result.exit_code == 0
     assert result.stdout.startswith("=\n\n= B+46\n\n")
+    assert "random plays 7x7, aga rules, komi 3, unless told otherwise\n" in result.stderr
     assert "SITUATIONAL" in result.stdout
 
 

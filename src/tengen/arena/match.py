@@ -117,6 +117,15 @@ class Match:
         return {name: value for name, value in settings.items() if value is not None}
 
     @property
+    def conditions(self) -> str:
+        """One line for people: what else decides how the games go, defaults filled in."""
+        settings = self.settings
+        first = {"alternate": "A and B move first in turn"}.get(self.first, f"{self.first.upper()} always moves first")
+        limit = "no time limit" if self.seconds is None else f"at most {self.seconds:g} s a move"
+        moves = f"{self.dealt_moves} random opening moves, at most {settings['max_moves']} moves a game"
+        return f"{moves}, {limit}, {first}, seed {self.seed}"
+
+    @property
     def folder_name(self) -> str:
         """`uct-vs-gnugo-1f2e3d4c`: the same command finds its folder again."""
         text = json.dumps(self.settings, sort_keys=True).encode()

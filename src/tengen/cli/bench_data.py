@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -102,8 +101,7 @@ def write_report(encoders: list[EncoderSpeed], training: TrainingSpeed, path: Pa
 
 
 def _loader(games: Selection, encoder: str, batch: int) -> PositionLoader:
-    rows = np.asarray(games.rows)
-    return PositionLoader(games.game_moves, rows, get_go_encoder(encoder), games.size, batch=batch, seed=1)
+    return PositionLoader(games, get_go_encoder(encoder), batch=batch, seed=1)
 
 
 def _repeat(batch: Batch, steps: int) -> Iterator[Batch]:

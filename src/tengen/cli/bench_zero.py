@@ -128,7 +128,9 @@ def measure_zero(rounds: int, seconds: float, python: str, folder: Path) -> Repo
 
 def print_tables(report: Report) -> None:
     """Show the figures on the terminal."""
-    play = _table("Self-play, network included, on one core", "by", "simulations/s", "Tengen is faster by")
+    search = f"{report.settings['search']}, {report.settings['simulations']} simulations a move"
+    title = f"Self-play ({search}), network included, on one core"
+    play = _table(title, "by", "simulations/s", "Tengen is faster by")
     alone = _table(
         f"The network alone on one core, {_EVALUATED_AT_ONCE} positions at once",
         "by",

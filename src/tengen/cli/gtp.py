@@ -56,6 +56,7 @@ def gtp(
 
     streams = sys.stdin.buffer, sys.stdout.buffer
     server = GtpServer(load_agent(agent, seed), *streams, size=size, rules=rules, komi=komi)
+    print(server.greeting, file=sys.stderr, flush=True)
     # Whatever any part of the program may print, only answers reach the standard output.
     with contextlib.redirect_stdout(sys.stderr):
         server.run()

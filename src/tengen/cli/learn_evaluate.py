@@ -1,4 +1,4 @@
-"""`tengen learn evaluate`: how well a model predicts the moves of games."""
+"""`tengen learn evaluate`: how well a model predicts the moves of games, and their results."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,10 @@ def evaluate(
         Path | None, typer.Option("--json", metavar="FILE", help="Also write the figures here.", show_default=False)
     ] = None,
 ) -> None:
-    """Measure a policy model on a dataset: top-1, top-5, loss, and top-1 by phase of the game.
+    """Measure a model on a dataset: top-1, top-5, loss, top-1 by phase of the game, and the loss of its value.
+
+    The value loss is the mean squared error of the value over positions of games with a known result, 1 or -1, or 0
+    for a draw: always guessing 0 has a loss of 1.
 
     The games of a dataset that are test games are so for ever, in whatever dataset they lie: a model that was
     trained by `tengen learn` has not seen them.
@@ -89,10 +92,14 @@ def _table(evaluation: "Evaluation") -> "Table":
 
     measures = evaluation.measures
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("top-1", "top-5", "loss"):
-        table.add_column(name, justify="right")
     error = 1.96 * evaluation.top1_error
-    table.add_row(f"{measures.top1:.2%} ± {error:.2%}", f"{measures.top5:.2%}", f"{measures.loss:.4f}")
+    cells = {"top-1": f"{measures.top1:.2%} ± {error:.2%}", "top-5": f"{measures.top5:.2%}"}
+    cells["loss"] = f"{measures.loss:.4f}"
+    if measures.value_loss is not None:
+        cells["value loss"] = f"{measures.value_loss:.4f}"
+    for name in cells:
+        table.add_column(name, justify="right")
+    table.add_row(*cells.values())
     return table
 
 

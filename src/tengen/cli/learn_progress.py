@@ -62,8 +62,11 @@ class TrainingProgress:
 
 def validation_line(line: dict[str, Any], speed: float) -> str:
     """One validation in words."""
+    value = ""
+    if "test_value_loss" in line:
+        value = f"value loss {line['test_value_loss']:.4f} (training {line['train_value_loss']:.4f})  "
     return (
         f"{line['positions']:>12,} positions  top-1 {line['test_top1']:6.2%}  top-5 {line['test_top5']:6.2%}  "
-        f"loss {line['test_loss']:.4f} (training {line['train_loss']:.4f})  rate {line['rate']:.2g}  "
-        f"{speed:,.0f} positions/s"
+        f"loss {line['test_loss']:.4f} (training {line['train_loss']:.4f})  "
+        f"{value}rate {line['rate']:.2g}  {speed:,.0f} positions/s"
     )

@@ -1,4 +1,4 @@
-"""`tengen learn supervised`: a policy network from game records."""
+"""`tengen learn supervised`: a policy network, with a value if you like, from game records."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tengen.cli.config_options import command_line, takes_config
+from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 
 if TYPE_CHECKING:
     from tengen.cli.learn_progress import TrainingProgress
 
 PANELS: Final = {
-    "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap"),
-    "Network": ("encoder", "network", "start_from", "average", "seed", "symmetries"),
+    "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
+    "Network": ("encoder", "network", "start_from", "value_weight", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing", "batch"),
     "Length": ("positions", "hours", "epoch", "validate", "patience"),
     "Machine": ("threads", "loaders", "bf16", "checkpoint"),
@@ -33,7 +34,7 @@ def supervised(
         ),
     ] = None,
 ) -> None:
-    """Train a network to predict the moves of game records.
+    """Train a network to predict the moves of game records, and with value=yes who won.
 
     Test games are set apart by a hash of the game, and validation is always on the same test positions. The run
     directory gets the models (best and last), metrics.jsonl, TensorBoard files and report.html.
@@ -45,16 +46,23 @@ def supervised(
 
     [cyan]tengen learn supervised --data datasets/kgs --encoder alphago --network residual:blocks=6,filters=64
     --positions 0 --hours 8 --average 0.999 --out runs/go19[/cyan]
+
+    [cyan]tengen learn supervised --data datasets/9x9 --size 9 --encoder compact-komi --komi-spread 4
+    --network residual:blocks=6,filters=64,value=yes --out runs/go9[/cyan]
     """
     from rich.console import Console
 
     from tengen.cli.learn_progress import TrainingProgress
+    from tengen.learn.optimizers import DEFAULT_RATES
     from tengen.learn.supervised import train_supervised
 
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "trainer.safetensors").exists()
     console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    rate = config.rate or DEFAULT_RATES[config.optimizer]
+    what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
+    console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingProgress(console) as progress:
         try:
             best = train_supervised(config, folder, progress.show)
@@ -62,8 +70,9 @@ def supervised(
             _say_how_to_resume(progress, config, folder)
             raise typer.Exit(130) from None
     out_console = Console(highlight=False)
+    value = f", value loss {best['value_loss']:.4f}" if "value_loss" in best else ""
     out_console.print(
-        f"Best validation: top-1 {best['top1']:.2%}, top-5 {best['top5']:.2%}, loss {best['loss']:.4f} "
+        f"Best validation: top-1 {best['top1']:.2%}, top-5 {best['top5']:.2%}, loss {best['loss']:.4f}{value} "
         f"at step {best['step']:,}"
     )
     for name, file in (("Model", "best.safetensors"), ("Report", "report.html")):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tengen.cli.config_options import command_line, takes_settings
+from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config, read_config, run_name
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def zero(
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "metrics.jsonl").exists()
     console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    console.print(_summary(config, folder), markup=False, soft_wrap=True)
     from tengen.learn.zero import learn_zero
 
     with ZeroScreen(console, folder, config) as screen:
@@ -88,6 +90,18 @@ def zero(
             screen.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
             raise typer.Exit(130) from None
     _tell_end(Console(highlight=False), folder, config, dict(last))
+
+
+def _summary(config: ZeroConfig, folder: Path) -> str:
+    """What is learned and how, in a few words; the rest is in the folder."""
+    game = f"Go {config.size}x{config.size}, {config.rules} rules, komi {config.komi:g}"
+    if config.game != "go":
+        game = f"{config.game.title()}, {config.rules} rules, {'with the' if config.double_step else 'no'} double step"
+    search = f"{config.search} search, {config.simulations} simulations"
+    length = " or ".join(
+        [f"{config.hours:g} hours"] * (config.hours > 0) + [f"{config.iterations} rounds"] * (config.iterations > 0)
+    )
+    return f"{game}; {config.network}; {search}; {length or 'until stopped'}; all settings: {folder / CONFIG_FILE}"
 
 
 def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) -> ZeroConfig:

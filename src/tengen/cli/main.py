@@ -37,6 +37,7 @@ from tengen.cli.gtp import EPILOG as GTP_EPILOG
 from tengen.cli.gtp import gtp
 from tengen.cli.learn import learn
 from tengen.cli.match import match
+from tengen.cli.models import models
 from tengen.cli.perft import perft
 from tengen.cli.play import PLAY_EPILOG, play
 from tengen.cli.tables import tables
@@ -149,4 +150,5 @@ app.command()(agents)
 app.add_typer(tables, name="tables")
 app.add_typer(data, name="data")
 app.add_typer(learn, name="learn")
+app.add_typer(models, name="models")
 app.add_typer(bench, name="bench")

@@ -175,6 +175,7 @@ def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:
 
     players = plan.terms.players
     console.print(_table(plan.terms.title, players, summary))
+    console.print(f"Conditions    {plan.conditions}", soft_wrap=True)
     score = summary.a.score
     console.print(f"Score of A    {score}" + ("; draws count half" if score.draws else ""))
     for color in players:

@@ -29,7 +29,10 @@ def perft(
     from tengen.games.microchess import START_FEN, GameState
     from tengen.games.microchess.perft import perft as count
 
-    board = GameState.from_fen(START_FEN if fen is None else fen, double_step=double_step).board
+    position = START_FEN if fen is None else fen
+    board = GameState.from_fen(position, double_step=double_step).board
+    rule = "with the" if double_step else "no"
+    typer.echo(f"Microchess, {rule} double step, up to {depth} moves from {position}")
     count(board, 2)  # compiled before the clock runs
     for level in range(1, depth + 1):
         started = perf_counter()

@@ -66,7 +66,7 @@ def build(
     console = Console(highlight=False)
     if fresh < len(built):
         console.print(f"{len(built) - fresh} of {len(built)} tables were there already.")
-    show_facts(console, built)
+    show_facts(console, built, double_step)
     size = sum(path.stat().st_size for path in folder.glob("*.mct"))
     console.print(f"{fresh} tables solved in {perf_counter() - started:.0f} s; all in the folder: {size / 1e6:.1f} MB")
     console.print(f"Tables     {folder}", markup=False, soft_wrap=True)
@@ -76,6 +76,11 @@ def only_microchess(game: str) -> None:
     """Refuse every other game."""
     if game != "microchess":
         raise ValueError(f"there are endgame tables only of microchess, not of {game[:40]!r}")
+
+
+def title(double_step: bool) -> str:
+    """The game that tables are of."""
+    return f"Microchess, standard rules, {'with the' if double_step else 'no'} double step"
 
 
 def progress_bar() -> "Progress":
@@ -88,13 +93,14 @@ def progress_bar() -> "Progress":
     return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
 
 
-def show_facts(console: "Console", facts: "list[TableFacts]") -> None:
+def show_facts(console: "Console", facts: "list[TableFacts]", double_step: bool) -> None:
     """Sum up tables by the number of pieces."""
     from rich.table import Table
 
     from tengen.games.microchess.tables_material import Material
 
-    table = Table("pieces", "tables", "positions", "won", "drawn", "lost", "longest mate")
+    columns = ("pieces", "tables", "positions", "won", "drawn", "lost", "longest mate")
+    table = Table(*columns, title=title(double_step), title_justify="left")
     for column in table.columns[:-1]:
         column.justify = "right"
     for pieces in sorted({Material.parse(one.material).pieces for one in facts}):

@@ -49,7 +49,7 @@ def check(
 
     console = Console(highlight=False, soft_wrap=True)
     facts = {one.material: tables.file(one.material).facts for one in checked}
-    show_facts(console, list(facts.values()))
+    show_facts(console, list(facts.values()), double_step)
     longest = Table("longest mates", "plies", "for example")
     for one in sorted(checked, key=lambda one: -facts[one.material].longest)[:10]:
         longest.add_row(one.material.name, str(facts[one.material].longest), one.longest)

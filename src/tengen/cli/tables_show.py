@@ -34,7 +34,7 @@ def show(
     """
     from rich.console import Console
 
-    from tengen.cli.tables_build import show_facts
+    from tengen.cli.tables_build import show_facts, title
     from tengen.games.microchess.state import GameState
     from tengen.games.microchess.tables import Tables
     from tengen.games.microchess.tables_material import Material
@@ -43,11 +43,13 @@ def show(
     tables = Tables.open(folder, double_step)
     asked = " ".join(what or [])
     if not asked:
-        show_facts(console, [tables.file(material).facts for material in tables.materials])
+        show_facts(console, [tables.file(material).facts for material in tables.materials], double_step)
         console.print(f"Tables     {tables.folder}", markup=False)
     elif "/" in asked:
+        console.print(title(double_step))
         _show_position(console, tables, GameState.from_fen(asked, double_step=double_step))
     else:
+        console.print(title(double_step))
         _show_material(console, tables, Material.parse(asked))
 
 

@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState, get_rules
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState, get_rules
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, GameMoves
 
 GAMES_FILE: Final = "games.arrow"
@@ -44,7 +44,7 @@ REJECTED_FILE: Final = "rejected.csv"
 FORMAT: Final = 1
 TEST_PERCENT: Final = 5
 RULE_NAMES: Final = ("", *RULES)
-_USUAL_RULES: Final = "chinese"  # for records that name none
+USUAL_RULES: Final = "chinese"  # for records that name none
 
 _CODES = pa.large_list(pa.field("item", pa.uint16(), nullable=False))
 SCHEMA: Final = pa.schema(
@@ -106,8 +106,8 @@ class Dataset:
             {field.name: self._numbers(field.name) for field in batch.schema if _is_number(field.type)}
         )
         """The columns of numbers, as arrays [games] that lie in the file; `rules` is an index into RULE_NAMES."""
-        self.game_moves = GameMoves(*self._codes("moves"), *self._codes("setup"), self._compensation())
-        """The moves of all games, whatever their size, lying in the file; and their komi."""
+        self.game_moves = self._game_moves()
+        """The moves of all games, whatever their size, lying in the file; and their komi and results."""
 
     @classmethod
     def open(cls, folder: Path | str) -> "Dataset":
@@ -160,7 +160,7 @@ class Dataset:
         komi = float(self.columns["komi"][row])
         return GameState.setup(
             int(self.columns["size"][row]),
-            self.text("rules", row) or _USUAL_RULES,
+            self.text("rules", row) or USUAL_RULES,
             None if math.isnan(komi) else komi,
             black=[int(code) for code in setup if code < WHITE_BIT],
             white=[int(code) & MOVE_MASK for code in setup if code >= WHITE_BIT],
@@ -179,9 +179,17 @@ class Dataset:
             raise DatasetError(f"there is no game {row}: the dataset has games 0 to {self.games - 1}")
         return row
 
+    def _game_moves(self) -> GameMoves:
+        winner, margin, komi = self.columns["winner"], self.columns["margin"], self._compensation()
+        result = (winner == BLACK).astype(np.int8) - (winner == WHITE).astype(np.int8)
+        points = result * margin + komi
+        points[np.isnan(self.columns["komi"])] = np.nan  # the margin is of a komi that we do not know
+        known = (winner != EMPTY) | (margin == 0)
+        return GameMoves(*self._codes("moves"), *self._codes("setup"), komi, result, known, points)
+
     def _compensation(self) -> NDArray[np.float32]:
         """White's komi and handicap bonus in every game; where unknown, as `start_of` takes them."""
-        sets = [get_rules(name or _USUAL_RULES) for name in RULE_NAMES]
+        sets = [get_rules(name or USUAL_RULES) for name in RULE_NAMES]
         usual = np.array([each.komi for each in sets])
         bonus = np.array([[each.bonus(stones) for stones in range(256)] for each in sets])
         rules, komi = self.columns["rules"], self.columns["komi"]

@@ -1,6 +1,6 @@
 """The eight symmetries of the square, applied to a batch on its way to a network.
 
-Symmetries are numbered as in `games.go.symmetry`. A board has no up or down, so every position seen is eight: a
+Symmetries are numbered as in `games.symmetry`. A board has no up or down, so every position seen is eight: a
 network learns the same from fewer games.
 """
 

@@ -30,6 +30,9 @@ def draw_curves(metrics: Metrics) -> bytes:
     positions = [line["positions"] for line in metrics]
     _curve(loss, positions, [line["train_loss"] for line in metrics], "training", GREY)
     _curve(loss, positions, [line["test_loss"] for line in metrics], "test", BLUE)
+    if metrics and "test_value_loss" in metrics[-1]:
+        errors = [line.get("test_value_loss", float("nan")) for line in metrics]
+        _curve(loss, positions, errors, "value, test (squared error)", RED)
     _curve(accuracy, positions, [line["test_top5"] for line in metrics], "top-5", GREEN)
     _curve(accuracy, positions, [line["test_top1"] for line in metrics], "top-1", BLUE)
     names = list(metrics[-1]["test_top1_by_phase"]) if metrics else []

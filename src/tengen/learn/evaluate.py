@@ -70,15 +70,12 @@ def evaluate_policy(
         measures = measure_fast_policy(FastPolicy.load(find_model(model)), games)
         return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
     evaluator, _ = load_evaluator(model, backend, threads)
-    encoder = get_go_encoder(card.encoder)
-    loader = PositionLoader(
-        games.game_moves, games.rows, encoder, card.size, batch=BATCH, seed=seed, symmetries=False, threads=1
-    )
+    loader = PositionLoader(games, get_go_encoder(card.encoder), batch=BATCH, seed=seed, symmetries=False)
     wanted = min(positions, loader.positions) if positions else loader.positions
     measures = PolicyMeasures()
     for start in range(0, wanted, BATCH):
         batch = loader.batch_at(start, min(BATCH, wanted - start))
-        measures.add(evaluator.evaluate(batch.planes)[0], batch.moves, batch.plies)
+        measures.add_batch(*evaluator.evaluate(batch.planes), batch)
         tell(measures.positions, wanted)
     return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
 

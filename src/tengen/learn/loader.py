@@ -4,6 +4,9 @@ All positions of all chosen games are numbered 0 to n - 1 and visited in a rando
 stored: a Feistel cipher with a key for each pass over the data is a permutation of the numbers. Every position comes
 exactly once a pass, memory does not grow with the data, and a run resumes exactly where it was from one integer.
 Each position is replayed from its game's moves and encoded when it is needed.
+
+A game that was counted has a result at any komi. With `komi_spread` each of its positions is shown at a komi drawn
+around the record's, in half points, with the result that the count then gives.
 """
 
 from collections import deque
@@ -16,9 +19,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tengen.data.dataset import Selection
 from tengen.encode.augment import transform_batch
 from tengen.encode.go import GoEncoder
-from tengen.games.go.positions import MOVE_MASK, GameMoves, Positions, allocate_positions, replay
+from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, Positions, allocate_positions, replay
+from tengen.games.symmetry import SYMMETRIES
 
 _ROUNDS = 6
 
@@ -30,6 +35,10 @@ class Batch(NamedTuple):
     moves: NDArray[np.int64]  # [B] policy indices, N * N being pass
     plies: NDArray[np.int64]  # [B] how many moves had been played before
     games: NDArray[np.int64]  # [B] rows of the games
+    lengths: NDArray[np.int64]  # [B] how many moves the games have
+    winner: NDArray[np.int8]  # [B] 1 if the player to move won, -1 if the opponent did, 0 for a draw or unknown
+    known: NDArray[np.bool_]  # [B] whether the result is known
+    komi: NDArray[np.float32]  # [B] at which the games are shown, the handicap bonus included
 
 
 class PositionLoader:
@@ -41,10 +50,8 @@ class PositionLoader:
 
     def __init__(
         self,
-        games: GameMoves,
-        rows: NDArray[np.int64],
+        games: Selection,
         encoder: GoEncoder,
-        size: int,
         *,
         batch: int,
         seed: int,
@@ -52,33 +59,36 @@ class PositionLoader:
         shuffle: bool = True,
         threads: int = 1,
         start: int = 0,
+        komi_spread: float = 0.0,
     ) -> None:
-        lengths = games.offsets[rows + 1] - games.offsets[rows]
-        self._rows, self._ends = rows, np.cumsum(lengths)
-        self.positions = int(self._ends[-1]) if len(rows) else 0
+        self._rows, self._ends = np.asarray(games.rows), np.cumsum(games.lengths)
+        self.positions = int(self._ends[-1]) if len(games.rows) else 0
         if self.positions == 0:
             raise ValueError("there is no position to learn from: choose more games or loosen the filters")
-        self._games, self._encoder, self._size, self._batch = games, encoder, size, batch
+        self._games, self._encoder, self._size, self._batch = games.game_moves, encoder, games.size, batch
         self._seed, self._symmetries, self._shuffle = seed, symmetries, shuffle
-        self._threads, self._next = threads, start
+        self._threads, self._next, self._spread = threads, start, komi_spread
         self._own = local()
 
     def batch_at(self, start: int, count: int) -> Batch:
         """The positions number `start` to `start + count - 1` of the endless sequence."""
-        order, turns = np.empty(count, np.int64), np.empty(count, np.int64)
-        _draw(start, self.positions, self._seed, self._shuffle, order, turns)
+        order, chances = np.empty(count, np.int64), np.empty(count, np.int64)
+        _draw(start, self.positions, self._seed, self._shuffle, order, chances)
         games = np.searchsorted(self._ends, order, side="right")
         rows = self._rows[games]
         lengths = self._games.offsets[rows + 1] - self._games.offsets[rows]
         plies = order - (self._ends[games] - lengths)
         positions = self._buffer(count)
         replay(self._games, rows, plies, positions)
+        result = self._results(rows, chances // SYMMETRIES, positions.komi)
         planes = np.empty((count, self._encoder.planes, self._size, self._size), np.uint8)
         self._encoder.encode_positions(positions, planes)
-        moves = (self._games.moves[self._games.offsets[rows] + plies] & MOVE_MASK).astype(np.int64)
+        codes = self._games.moves[self._games.offsets[rows] + plies]
+        moves = (codes & MOVE_MASK).astype(np.int64)
         if self._symmetries:
-            transform_batch(planes, moves, turns)
-        return Batch(planes, moves, plies, rows)
+            transform_batch(planes, moves, chances % SYMMETRIES)
+        winner = np.where(codes & WHITE_BIT, -result, result)
+        return Batch(planes, moves, plies, rows, lengths, winner, self._games.known[rows], positions.komi.copy())
 
     def batches(self) -> Generator[Batch]:
         """Batches in order, prepared ahead by the threads."""
@@ -93,6 +103,17 @@ class PositionLoader:
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
+    def _results(
+        self, rows: NDArray[np.int64], chances: NDArray[np.int64], komi: NDArray[np.float32]
+    ) -> NDArray[np.int8]:
+        """int8[B]: 1 where Black won. Moves the komi of games that were counted by their chances: int64[B]."""
+        steps = int(2 * self._spread)
+        points, result = self._games.points[rows], self._games.result[rows]
+        shifts = np.where(np.isnan(points), 0, (chances % (2 * steps + 1) - steps) / 2)
+        komi += shifts.astype(np.float32)
+        moved: NDArray[np.int8] = np.where(shifts != 0, np.sign(points - komi), result).astype(np.int8)
+        return moved
+
     def _buffer(self, count: int) -> Positions:
         """Memory for positions, one for each thread."""
         buffer: Positions | None = getattr(self._own, "positions", None)
@@ -102,13 +123,13 @@ class PositionLoader:
 
 
 @njit(cache=True, nogil=True)
-def _draw(start, count, seed, shuffle, order, turns):  # type: ignore[no-untyped-def]
-    """The position numbers and symmetries of entries start, start + 1, ... of the endless sequence."""
+def _draw(start, count, seed, shuffle, order, chances):  # type: ignore[no-untyped-def]
+    """The position numbers of entries start, start + 1, ... of the endless sequence, and a random number for each."""
     for i in range(order.shape[0]):
         run, index = (start + i) // count, (start + i) % count
         key = _mix(np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(run))
         order[i] = permuted(index, count, key) if shuffle else index
-        turns[i] = np.int64(_mix(key ^ np.uint64(index)) & np.uint64(7))
+        chances[i] = np.int64(_mix(key ^ np.uint64(index)) & np.uint64(0xFFFFFFFF))
 
 
 @njit(cache=True, nogil=True)

@@ -62,6 +62,7 @@ def _figures(run: Path, metrics: list[dict[str, Any]]) -> str:
         "top-1": f"{best['test_top1']:.1%}",
         "top-5": f"{best['test_top5']:.1%}",
         "loss": f"{best['test_loss']:.3f}",
+        **({"value loss": f"{best['test_value_loss']:.3f}"} if "test_value_loss" in best else {}),
         "best at positions": f"{best['positions']:,}",
         "positions so far": f"{last['positions']:,}",
     }

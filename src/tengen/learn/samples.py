@@ -49,9 +49,7 @@ class Sample:
 def draw_samples(model: Path, dataset: Dataset, games: Selection, count: int = 12, seed: int = 0) -> list[Sample]:
     """Positions from all phases of the games, in the order of their move numbers; the same ones for every model."""
     evaluator, card = load_evaluator(model)
-    loader = PositionLoader(
-        games.game_moves, games.rows, get_go_encoder(card.encoder), card.size, batch=1, seed=seed, symmetries=False
-    )
+    loader = PositionLoader(games, get_go_encoder(card.encoder), batch=1, seed=seed, symmetries=False)
     drawn = loader.batch_at(0, min(_DRAWN, loader.positions))
     order = np.argsort(drawn.plies, kind="stable")
     at = np.linspace(0, len(order) - 1, min(count, len(order)) * 2 + 1)[1::2].astype(np.int64)

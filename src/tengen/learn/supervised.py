@@ -1,15 +1,20 @@
-"""Supervised learning of a policy from game records: predict the move that was played.
+"""Supervised learning from game records: predict the move that was played and, with a value head, who won.
 
 The seed's training loop made honest: positions in perfect shuffle, test games set apart by a hash of the game,
 validation on the same positions every time, a checkpoint from which the same command goes on exactly, early stop.
 An *epoch* is a number of positions between two validations, not a pass over the data, which may be endless.
+
+    loss = cross entropy of the move + value_weight * (z - v)^2        z: 1 won, -1 lost, 0 a draw
+
+The positions of a game share one result, so each counts 1 / (moves of the game) in the value's mean: a long game
+teaches no more about results than a short one.
 """
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,16 +28,18 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.loader import Batch, PositionLoader
-from tengen.learn.measure import PolicyMeasures, measure_policy
+from tengen.learn.measure import PolicyMeasures, Predict, measure_policy
 from tengen.learn.optimizers import DEFAULT_RATES, build_optimizer, rate_at
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
-from tengen.learn.supervised_data import chosen_games, validation_batches
-from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
+from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
+from tengen.nets.model_file import ModelCard, is_calibrated, load_model, read_card, save_model
 from tengen.nets.network import Network, build_network
+from tengen.nets.quantize import calibrate
 from tengen.nets.registry import describe_network, parse_network
 
 _REPORT_SECONDS: Final = 300.0
+_CALIBRATION: Final = 1024  # positions
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Progress:
     steps: int
     positions: int
     loss: float
-    """Running mean of the training loss."""
+    """Running mean of the training loss, of the policy alone."""
     rate: float
     """Learning rate now."""
     speed: float
@@ -102,7 +109,11 @@ def _reporting(run: Path, tell: Callable[[Progress], None]) -> Iterator[Callable
 def _check_before_writing(config: SupervisedConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     name, arguments = parse_network(config.network)
-    describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
+    parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
+    if parts.ownership or parts.score:
+        raise ValueError(f"records do not teach ownership and score: leave these heads out of {config.network}")
+    if config.komi_spread and config.encoder != "compact-komi":
+        raise ValueError(f"{config.encoder} does not show the komi that komi_spread draws: take compact-komi")
     chosen_games(config, "train")
     chosen_games(config, "test")
     if config.start_from:
@@ -132,8 +143,8 @@ class _Trainer:
         self.config, self.run = config, run
         self.steps = max(1, config.positions // config.batch) if config.positions else 0
         self.step, self.best, self.stale = 0, {"loss": float("inf")}, 0
-        self.running_loss, self.seconds = 0.0, 0.0
-        self.encoder = get_go_encoder(config.encoder)
+        self.running_loss, self.running_value_loss, self.seconds = 0.0, 0.0, 0.0
+        self.encoder, self.learned = get_go_encoder(config.encoder), rules_learned(config)
         self.network = self._fresh_network()
         self.rate = config.rate or DEFAULT_RATES.get(config.optimizer, 0.01)
         weights = self.network.parameters()
@@ -152,7 +163,7 @@ class _Trainer:
         config = self.config
         first, first_seconds = self.step, self.seconds
         every = max(1, config.epoch // config.batch)
-        with deferred_interrupts() as interrupted, closing(self._batches()) as batches:
+        with deferred_interrupts() as interrupted, closing(self._loader().batches()) as batches:
             while self._done() < 1.0 and not self._out_of_patience():
                 self._advance(batches)
                 validation, stop = None, interrupted()
@@ -164,13 +175,14 @@ class _Trainer:
                 tell(self._progress(speed, validation))
                 if stop:
                     raise KeyboardInterrupt
+        self._calibrate()
         return self.best
 
     def _advance(self, batches: Iterator[Batch]) -> None:
         """Take one step, timed."""
         began = time.monotonic()
-        loss = self._learn(next(batches))
-        if not math.isfinite(loss):
+        loss, error = self._learn(next(batches))
+        if not math.isfinite(loss + error):
             raise DivergedError(
                 f"the loss is no number any more at step {self.step}: begin anew (another --out) with a lower --rate "
                 f"than {self.rate:g}, or a --clip"
@@ -179,9 +191,10 @@ class _Trainer:
         self.seconds += time.monotonic() - began
         weight = max(0.01, 1.0 / self.step)  # the mean of all losses at first, then mostly of the last hundred
         self.running_loss += weight * (loss - self.running_loss)
+        self.running_value_loss += weight * (error - self.running_value_loss)
 
-    def _learn(self, batch: Batch) -> float:
-        """One step of the optimiser; returns the loss."""
+    def _learn(self, batch: Batch) -> tuple[float, float]:
+        """One step of the optimiser; returns the losses of policy and value."""
         config = self.config
         factor = rate_at(config.schedule, self._done(), config.warm_up)
         for group in self.optimizer.param_groups:
@@ -189,15 +202,16 @@ class _Trainer:
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
-            logits = self.network(torch.from_numpy(batch.planes)).policy
+            output = self.network(torch.from_numpy(batch.planes))
         target = torch.from_numpy(batch.moves)
-        loss = functional.cross_entropy(logits.float(), target, label_smoothing=config.smoothing)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = functional.cross_entropy(output.policy.float(), target, label_smoothing=config.smoothing)
+        error = torch.zeros(()) if output.value is None else value_loss(output.value.float(), batch)
+        (loss + config.value_weight * error).backward()  # type: ignore[no-untyped-call]
         if config.clip:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimizer.step()
         self._follow()
-        return float(loss.detach())
+        return float(loss.detach()), float(error.detach())
 
     def _follow(self) -> None:
         """Move the running average of weights a little towards the weights."""
@@ -215,18 +229,23 @@ class _Trainer:
         network = self._averaged()
         measures = measure_policy(predictor(network, self.config.bf16), validation_batches(self.config))
         seen = self.step * self.config.batch
-        line = {"step": self.step, "positions": seen, "train_loss": round(self.running_loss, 4)}
+        line: dict[str, Any] = {"step": self.step, "positions": seen, "train_loss": round(self.running_loss, 4)}
+        if measures.value_loss is not None:
+            line["train_value_loss"] = round(self.running_value_loss, 4)
         line |= {"rate": self.optimizer.param_groups[0]["lr"], "seconds": round(self.seconds, 1), **_prefixed(measures)}
         self.run.record(line)
         card = ModelCard.of(
             network,
             encoder=self.config.encoder,
+            rules=self.learned["rules"],
             data=Path(self.config.data).name,
             recipe={name: value for name, value in asdict(self.config).items() if name not in ("data", "start_from")},
             positions=seen,
             hours=round(self.seconds / 3600, 2),
             validation=measures.as_dict(),
         )
+        if network.value is not None:  # a policy alone does not say who is ahead, so these do not bind it
+            card = replace(card, training=card.training | self.learned)
         save_model(self.run.path / "last.safetensors", network, card)
         if measures.loss < self.best["loss"]:
             self.best, self.stale = measures.as_dict() | {"step": self.step}, 0
@@ -245,7 +264,8 @@ class _Trainer:
 
     def _checkpoint(self) -> None:
         progress = {"step": self.step, "best": self.best, "stale": self.stale}
-        progress |= {"running_loss": self.running_loss, "seconds": self.seconds}
+        progress |= {"running_loss": self.running_loss, "running_value_loss": self.running_value_loss}
+        progress |= {"seconds": self.seconds}
         path = self.run.path / "trainer.safetensors"
         save_checkpoint(path, self.network, self.optimizer, self.average, progress)
 
@@ -254,6 +274,7 @@ class _Trainer:
         progress = load_checkpoint(path, self.network, self.optimizer, self.average)
         self.step, self.best, self.stale = progress["step"], progress["best"], progress["stale"]
         self.running_loss, self.seconds = progress["running_loss"], progress["seconds"]
+        self.running_value_loss = progress.get("running_value_loss", 0.0)
 
     def _fresh_network(self) -> Network:
         config = self.config
@@ -263,20 +284,26 @@ class _Trainer:
             network.load_state_dict(load_model(config.start_from)[0].state_dict())
         return network
 
-    def _batches(self) -> Generator[Batch]:
-        config, games = self.config, chosen_games(self.config, "train")
-        loader = PositionLoader(
-            games.game_moves,
-            games.rows,
+    def _calibrate(self) -> None:
+        """Let the finished models be played in 8-bit integers."""
+        planes = self._loader().batch_at(0, _CALIBRATION).planes
+        for path in (self.run.path / f"{name}.safetensors" for name in ("best", "last")):
+            if path.exists() and not is_calibrated(path):
+                network, card = load_model(path)
+                save_model(path, network, card, ranges=calibrate(network.architecture, network.weights(), planes))
+
+    def _loader(self) -> PositionLoader:
+        config = self.config
+        return PositionLoader(
+            chosen_games(config, "train"),
             self.encoder,
-            config.size,
             batch=config.batch,
             seed=config.seed,
             symmetries=config.symmetries,
             threads=config.loaders,
             start=self.step * config.batch,
+            komi_spread=config.komi_spread,
         )
-        return loader.batches()
 
     def _done(self) -> float:
         """Which share of the run is done, 0 to 1: by positions, or by time if that runs out first."""
@@ -292,15 +319,22 @@ class _Trainer:
         return Progress(self.step, self.steps, seen, self.running_loss, rate, speed, self._done(), validation)
 
 
-def predictor(network: Network, bf16: bool = False) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
-    """The policy of a network as a function from planes uint8[B, C, N, N] to logits float32[B, A]."""
+def predictor(network: Network, bf16: bool = False) -> Predict:
+    """A network as a function from planes uint8[B, C, N, N] to logits float32[B, A] and values float32[B] or None."""
 
-    def predict(planes: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def predict(planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            logits: NDArray[np.float32] = network(torch.from_numpy(planes)).policy.float().numpy()
-            return logits
+            output = network(torch.from_numpy(planes))
+        return output.policy.float().numpy(), None if output.value is None else output.value.float().numpy()
 
     return predict
+
+
+def value_loss(values: Tensor, batch: Batch) -> Tensor:
+    """Mean squared error of values [B] over the games with a known result, each position by its share in its game."""
+    shares = torch.from_numpy(batch.known / batch.lengths).float()
+    errors = (values - torch.from_numpy(batch.winner)).square()
+    return (shares * errors).sum() / shares.sum().clamp(min=1e-9)
 
 
 def _prefixed(measures: PolicyMeasures) -> dict[str, Any]:

@@ -22,12 +22,14 @@ class SupervisedConfig:
 
     data: Annotated[str, "Folder of the dataset, as `tengen data build` makes it."]
     encoder: Annotated[
-        str, "How positions are shown to the network: oneplane, sevenplane, simple, alphago, alphago49 or zero."
+        str,
+        "How positions are shown to the network: oneplane, sevenplane, simple, alphago, alphago49, "
+        "zero, compact or compact-komi.",
     ] = "simple"
     network: Annotated[
         str,
         "A kind of network with its settings: small, medium, large, alphago:layers=13,filters=192, "
-        "residual:blocks=6,filters=64.",
+        "residual:blocks=6,filters=64. With value=yes it learns who won, too.",
     ] = "small"
     optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
     rate: Annotated[float, "Learning rate; 0 takes the optimiser's usual one."] = 0.0
@@ -48,6 +50,14 @@ class SupervisedConfig:
         float, "Decay of the running average of weights that is validated and saved (0.999, say); 0 for none."
     ] = 0.0
     smoothing: Annotated[float, "Label smoothing."] = 0.0
+    value_weight: Annotated[
+        float, "Weight of the value loss beside that of the policy; every game with a known result counts the same."
+    ] = 1.0
+    komi_spread: Annotated[
+        float,
+        "Show positions of counted games at a komi of up to so many points more or less than the record's, with the "
+        "result that it gives; needs an encoder that shows the komi.",
+    ] = 0.0
     bf16: Annotated[bool, "Compute in 16-bit bfloat where that is safe: up to twice as fast on newer processors."] = (
         True
     )
@@ -73,9 +83,11 @@ class SupervisedConfig:
         for name in ("batch", "epoch", "validate", "threads", "loaders", "checkpoint"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("positions", "rate", "decay", "clip", "hours", "patience", "games", "seed"):
+        for name in ("positions", "rate", "decay", "clip", "hours", "patience", "games", "seed", "value_weight"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
+        if not 0 <= self.komi_spread <= 100:
+            raise ValueError(f"komi_spread is {self.komi_spread}: give 0 to 100 points")
         for name in ("momentum", "warm_up", "average", "smoothing"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more, and less than 1")

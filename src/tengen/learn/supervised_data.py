@@ -1,8 +1,11 @@
-"""The games of a supervised run: those it learns from, and the test positions on which it is validated."""
+"""The games of a supervised run: those it learns from, what they teach, and the positions on which it is validated."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from tengen.data.dataset import Dataset, Selection, Split, select
+import numpy as np
+
+from tengen.data.dataset import RULE_NAMES, USUAL_RULES, Dataset, Selection, Split, select
 from tengen.encode.go import get_go_encoder
 from tengen.learn.loader import Batch, PositionLoader
 from tengen.learn.supervised_config import SupervisedConfig
@@ -22,11 +25,20 @@ def chosen_games(config: SupervisedConfig, split: Split) -> Selection:
     )
 
 
+def rules_learned(config: SupervisedConfig) -> dict[str, Any]:
+    """For a model's card: the rule set that most training games name, and the komi of all but their outermost 2%."""
+    games = chosen_games(config, "train")
+    rules = Dataset.open(config.data).columns["rules"][games.rows]
+    komi = games.game_moves.komi[games.rows]
+    low, high = np.quantile(komi, (0.01, 0.99), method="nearest").tolist()
+    name = RULE_NAMES[np.bincount(rules[rules > 0], minlength=1).argmax()] or USUAL_RULES
+    return {"rules": name, "komi": [low - config.komi_spread, high + config.komi_spread]}
+
+
 def validation_batches(config: SupervisedConfig) -> Iterator[Batch]:
     """The same test positions every time, drawn evenly from all test games."""
-    games = chosen_games(config, "test")
     encoder = get_go_encoder(config.encoder)
-    loader = PositionLoader(games.game_moves, games.rows, encoder, config.size, batch=256, seed=0, symmetries=False)
+    loader = PositionLoader(chosen_games(config, "test"), encoder, batch=256, seed=0, symmetries=False)
     wanted = min(config.validate, loader.positions)
     for start in range(0, wanted, 256):
         yield loader.batch_at(start, min(256, wanted - start))

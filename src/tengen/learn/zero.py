@@ -234,7 +234,6 @@ class _Loop:
             positions=end,
             steps=self.trainer.step,
             hours=round(self.seconds() / 3600, 3),
-            recipe={name: value for name, value in asdict(self.config).items() if name not in MACHINE_SETTINGS},
         )
         self._costs["export"] = time.monotonic() - began
         return agreement

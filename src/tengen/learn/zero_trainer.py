@@ -4,6 +4,7 @@ The loss and its coefficients are told in `zero_config.py`.
 """
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer, rate_at
 from tengen.learn.replay import Batch
-from tengen.learn.zero_config import ZeroConfig
+from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
@@ -132,9 +133,9 @@ class ZeroTrainer:
         Returns how well the 8-bit network agrees with the exact one on the other half: top1, policy, value.
         """
         config = self.config
-        card = ModelCard.of(
-            self.averaged.eval(), encoder=config.encoder, game=config.game, rules=config.rules, **training
-        )
+        recipe = {name: value for name, value in asdict(config).items() if name not in MACHINE_SETTINGS}
+        about = {"encoder": config.encoder, "game": config.game, "rules": config.rules}
+        card = ModelCard.of(self.averaged.eval(), **about, **training, recipe=recipe)
         if planes is None or config.backend != "int8":
             save_model(path, self.averaged, card)
             return {}

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 import safetensors.numpy
@@ -40,6 +40,14 @@ Tensors = dict[str, NDArray[Any]]
 
 class ModelFileError(ValueError):
     """A file that is not a model, is damaged, or holds what its card does not promise."""
+
+
+class Conditions(TypedDict):
+    """What the games were like that a model learned from; None: it learned from all kinds, or the game has no such."""
+
+    rules: str | None
+    komi: tuple[float, float] | None  # the lowest and the highest
+    double_step: bool | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,25 @@ class ModelCard:
             actions=0 if made_of.board.has_pass else made_of.actions,
         )
 
+    @property
+    def conditions(self) -> Conditions:
+        """What the model learned: in other conditions it does not know who is ahead.
+
+        `training` says so by `komi` (a number, or the lowest and the highest), `double_step` and `rules`, or else the
+        `recipe` in it does, as in all models that played themselves. Models of game records learned all kinds of games.
+        """
+        recipe = self.training.get("recipe")
+        told = {**(recipe if isinstance(recipe, dict) else {}), **self.training}
+        komi, step = told.get("komi"), told.get("double_step")
+        limits: list[Any] = list(komi) if isinstance(komi, list | tuple) else [komi, komi]
+        known = len(limits) == 2 and all(isinstance(limit, int | float) and math.isfinite(limit) for limit in limits)
+        is_go = self.game == "go"
+        return {
+            "rules": self.rules if "rules" in told else None,
+            "komi": (float(limits[0]), float(limits[1])) if is_go and known else None,
+            "double_step": step if isinstance(step, bool) and not is_go else None,
+        }
+
     def architecture(self) -> Architecture:
         """What the network is made of; NetworkSpecError if there can be no such network."""
         return describe_network(self.network, self.planes, self.size, **self.board(), **self.arguments)
@@ -98,8 +125,7 @@ def save_model(
     """
     if card.network != network.name or card.architecture() != network.architecture:
         raise ModelFileError(f"the card describes another network than the one to save: {card.network}")
-    calibration = {f"{_CALIBRATION}{name}": found for name, found in (ranges or {}).items()}
-    write_tensors(path, network.weights() | calibration, card, half=half)
+    write_tensors(path, network.weights() | calibration_tensors(ranges or {}), card, half=half)
 
 
 def load_model(path: str | Path) -> tuple["Network", ModelCard]:
@@ -135,6 +161,11 @@ def read_model(path: str | Path) -> tuple[Tensors, ModelCard]:
         expected = shapes.get(name, "absent")
         raise ModelFileError(f"{path} does not fit its network, {card.network}: {name} is {found}, not {expected}")
     return {name: np.asarray(tensors[name], np.float32) for name in shapes}, card
+
+
+def calibration_tensors(ranges: Mapping[str, NDArray[np.float32]]) -> Tensors:
+    """The ranges that int8 needs, under the names that they have in a file."""
+    return {f"{_CALIBRATION}{name}": found for name, found in ranges.items()}
 
 
 def is_calibrated(path: str | Path) -> bool:

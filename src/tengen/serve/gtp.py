@@ -92,6 +92,12 @@ class GtpServer:
         return self._positions
 
     @property
+    def greeting(self) -> str:
+        """One line for people: who plays, and which game until the controller sets another."""
+        size, rules, komi = self._first_size, self._first_rules.name, self._first_komi
+        return f"{self._agent.name} plays {size}x{size}, {rules} rules, komi {komi:g}, unless told otherwise"
+
+    @property
     def state(self) -> GameState:
         """The position on the board."""
         return self._game[-1]

@@ -46,7 +46,7 @@ class MicrochessGame(Sitting[GameState]):
         marked = self._marked or self._last_squares()
         board = draw_board(self.state, look, marked, turned=self._people == [BLACK])
         facts = partial(self._facts, look)
-        summary = Group(Text(printable(self._players_told())), self._turn())
+        summary = Group(Text(printable(self._players_told())), self._terms(), self._turn())
         page = Page(board, board_width(look), facts, summary, COMMANDS, self._helping, self._message)
         lay_out(self._console, page)
 

@@ -62,7 +62,7 @@ class Page:
     facts: Callable[[int], list[RenderableType]]
     """What the panel tells, given its width inside."""
     summary: RenderableType
-    """The same in two lines."""
+    """The same in a few lines."""
     commands: Mapping[str, str]
     helping: bool
     """Whether the commands are shown instead of the facts."""
@@ -126,13 +126,13 @@ def footnotes(look: Look, note: str, short_help: str) -> list[RenderableType]:
 
 
 def _summary(scene: Scene, look: Look) -> RenderableType:
-    """The panel's facts in two lines."""
+    """The panel's facts in a few lines."""
     (by_black, by_white), names = scene.state.captures, scene.names
     players = Text(f"{look.stone(BLACK)} {names[BLACK]} ({by_black}), ")
     players.append(f"{'O' if not look.unicode else '○'} {names[WHITE]} ({by_white}). ")
     if scene.black_chance is not None:
         players.append(f"Black {scene.black_chance:.0%}.")
-    return Group(Text(printable(players.plain)), _turn(scene.state))
+    return Group(Text(printable(players.plain)), _terms(scene.state), _turn(scene.state))
 
 
 def _help(commands: Mapping[str, str]) -> RenderableType:

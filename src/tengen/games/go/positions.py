@@ -52,6 +52,9 @@ class GameMoves(NamedTuple):
     setup: NDArray[np.uint16]  # [S] set-up stones (handicap among them)
     setup_offsets: NDArray[np.int64]  # [G + 1]
     komi: NDArray[np.float32]  # [G] White's compensation, the rules' handicap bonus included; never nan
+    result: NDArray[np.int8]  # [G] 1 if Black won, -1 if White did, 0 for a draw and where it is not known
+    known: NDArray[np.bool_]  # [G] whether the result is known
+    points: NDArray[np.float32]  # [G] Black's points minus White's before komi; nan unless the game was counted
 
 
 def allocate_positions(size: int, batch: int) -> Positions:
