@@ -1,8 +1,6 @@
 """One game record, as bytes, into a compact game; or into a reason why not. Fast, bounded, never an exception.
 
-Only the main line is read, and in SGF that is easy: whatever the nesting, it is everything up to the first
-closing parenthesis that is not inside a value. So there is no tree, no recursion and no stack; one regular
-expression, without backtracking, walks over the properties once. Of a file with several games the first is read.
+Only the main line is read (`games/go/sgf_line.py`).
 
 What a record says was played is taken as played: passes (`[]`, and `[tt]` up to 19x19), colours that do not
 alternate, suicide, and a ko retaken too early are all facts of the game. What cannot have happened is not:
@@ -11,8 +9,6 @@ a liberty, or twice on one point, a `bad set-up`.
 """
 
 import hashlib
-import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -38,6 +34,7 @@ from tengen.games.go.coordinates import to_gtp, to_sgf
 from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.games.go.sgf import MAX_MOVES, as_utf8, rules_of
+from tengen.games.go.sgf_line import CutOff, NotSgf, properties
 
 UNREADABLE: Final = "unreadable"
 TRUNCATED: Final = "truncated"
@@ -52,13 +49,7 @@ TOO_LONG: Final = "too many moves"
 
 MAX_RESULT_LENGTH: Final = 24
 
-_START = re.compile(rb"\(\s*+;")
-# One step along the main line: a value with the name of its property, the end of the line, junk, the end of the
-# file. One of them always matches where the last step ended, so the walk is linear whatever comes.
-_STEP = re.compile(rb"[\s;(]*+(?:([A-Za-z]*+)\s*+\[((?:[^\\\]]++|\\.)*+)\]|(\))|(.)|\Z)", re.DOTALL)
-_CUT = re.compile(rb"[A-Za-z]*+\s*+(?:\[(?:[^\\\]]++|\\.)*+\\?)?+\Z", re.DOTALL)
 _SETUP: Final = {b"AB": BLACK, b"AW": WHITE, b"AE": EMPTY}
-_SMALL_LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _INFO: Final = frozenset((b"SZ", b"GM", b"KM", b"HA", b"RU", b"RE", b"DT", b"BR", b"WR"))
 
 Codes = NDArray[np.uint16]
@@ -102,6 +93,10 @@ def read_game(data: bytes) -> RecordedGame | Rejected:
         return _read(data)
     except _Refusal as refusal:
         return refusal.rejected
+    except NotSgf as error:
+        return Rejected(UNREADABLE, str(error))
+    except CutOff as error:
+        return Rejected(TRUNCATED, str(error))
 
 
 def digest_of(size: int, setup: Codes, moves: Codes) -> int:
@@ -121,7 +116,7 @@ class _Line:
         self.info: dict[bytes, bytes] = {}
         self.setup: list[tuple[bytes, bytes]] = []
         self.moves: list[tuple[bytes, bytes]] = []
-        for name, value, repeated in _properties(data):
+        for name, value, repeated, _ in properties(data):
             if name == b"B" or name == b"W":
                 if repeated:
                     raise _Refusal(UNREADABLE, f"move {len(self.moves)} has two points")
@@ -139,26 +134,6 @@ class _Line:
         """An information property as one line of printable text, empty when missing."""
         text = self.info.get(name, b"")[:200].decode("utf-8", "replace")
         return (text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)).strip()
-
-
-def _properties(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
-    """(name, raw value, whether it is a further value of the same property) along the main line."""
-    start = _START.search(data)
-    if start is None:
-        raise _Refusal(UNREADABLE, "no SGF in it")
-    last = b""
-    for found in _STEP.finditer(data, start.start()):
-        name, value, closing, junk = found.groups()
-        if value is None:
-            if closing:
-                return
-            if not junk or _CUT.match(data, found.start(4)):
-                break
-            raise _Refusal(UNREADABLE, f"unexpected {chr(junk[0])!r} at byte {found.start(4)}")
-        if name:
-            last = name if name.isupper() else name.translate(None, _SMALL_LETTERS)  # FF[3]: AddBlack is AB
-        yield last, value, not name
-    raise _Refusal(TRUNCATED, "it ends before the game does")
 
 
 def _read(data: bytes) -> RecordedGame:

@@ -249,10 +249,10 @@ def test_names_hold_no_control_characters() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "not an SGF file: no SGF data found"),
-        (b"\x89PNG\r\n\x1a\n", "not an SGF file: no SGF data found"),
-        (b"(;SZ[9];B[aa]", "not an SGF file: unexpected end of SGF data"),
-        (b"(;SZ[9];B)", "not an SGF file: property with no values"),
+        (b"", "not an SGF file: no SGF in it"),
+        (b"\x89PNG\r\n\x1a\n", "not an SGF file: no SGF in it"),
+        (b"(;SZ[9];B[aa]", "not an SGF file: it ends before the game does"),
+        (b"(;SZ[9];B)", "not an SGF file: unexpected 'B' at byte 8"),
         (b"(;GM[3])", "the file holds another game than Go: GM[3]"),
         (b"(;SZ[1])", "SZ[1]: board size 1 is not possible: choose from 2 to 25"),
         (b"(;SZ[19:13])", "the board is 19x13: only square boards are played here"),

@@ -2,8 +2,8 @@
 
 | layer     | function                | what it gives                                                        |
 |-----------|-------------------------|----------------------------------------------------------------------|
-| grammar   | sgfmill                 | property maps from bytes; variations and nesting of any depth        |
-| main line | `main_line(data)`       | the property maps of the first variation, root first                 |
+| grammar   | `sgf_line.py`           | the properties along the first variation; nesting of any depth       |
+| main line | `main_line(data)`       | the same as one property map for each node, root first               |
 | facts     | `read_record(data)`     | `SgfRecord`: size, komi, set-up, moves, names; asks no rule of Go    |
 | game      | `read_sgf(data, rules)` | `SgfGame`: the record and its `GameState`, every move checked        |
 
@@ -34,6 +34,7 @@ from tengen import __version__
 from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, RESIGN, check_size, from_sgf, to_gtp, to_sgf
 from tengen.games.go.rules import RuleSet, get_rules
+from tengen.games.go.sgf_line import CutOff, NotSgf, properties
 from tengen.games.go.state import GameState, IllegalMove, opponent
 
 PropertyMap = Mapping[str, list[bytes]]
@@ -117,11 +118,15 @@ def main_line(data: bytes) -> list[PropertyMap]:
     """The nodes of the first game's first variation, root first: properties with their raw values."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"the file has {len(data)} bytes: at most {MAX_BYTES} are read")
+    nodes: list[dict[str, list[bytes]]] = []
     try:
-        tree = sgf_grammar.parse_sgf_game(as_utf8(data))
-    except (ValueError, AssertionError) as error:
-        raise SgfError(f"not an SGF file: {error or 'it cannot be parsed'}") from None
-    return list(sgf_grammar.main_sequence_iter(tree))
+        for name, value, _, begins_node in properties(as_utf8(data)):
+            if begins_node:
+                nodes.append({})
+            nodes[-1].setdefault(name.decode("ascii"), []).append(value)
+    except (NotSgf, CutOff) as error:
+        raise SgfError(f"not an SGF file: {error}") from None
+    return list(nodes) or [{}]
 
 
 def replay(record: SgfRecord, rules: str | RuleSet | None = None) -> GameState:
