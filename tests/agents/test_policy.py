@@ -7,9 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.agents.agent import AgentError
-from tengen.agents.policy import Policy, PolicyAgent, sensible_moves
+from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
+from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, WHITE, GameState
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
@@ -65,7 +66,7 @@ def test_passes_after_a_pass_when_the_count_is_won(model: Path) -> None:
 
 def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
     state = GameState.setup(5, "chinese", 0.5, black=[1, 5, 6, 7, 3, 9, 8], to_play=BLACK)
-    moves = sensible_moves(state)
+    moves = game_of(state).sensible_moves(state)
     assert PASS in moves
     assert 0 not in moves, "the corner is an eye"
     assert set(moves) <= set(state.legal_moves())

@@ -13,16 +13,18 @@ from tengen.agents import zero
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.registry import load_agent
 from tengen.agents.zero import Gumbel, Zero, ZeroAgent
+from tengen.encode.game_spec import GameSpec
+from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState
+from tengen.games.go.options import GoOptions
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.search.gumbel import GumbelParameters
-from tengen.search.lockstep import GameSpec, open_game
 from tengen.search.puct import PuctParameters
-from tengen.search.searcher import Searcher
 
 from ..games.go.positions import state_from
+from ..search.networks import searcher_of
 
 KINDS = {"zero": Zero, "gumbel": Gumbel}
 both_kinds = pytest.mark.parametrize("kind", KINDS)
@@ -210,21 +212,21 @@ def test_a_stop_of_the_past_does_not_count(model: Path) -> None:
 def test_the_tree_is_kept_from_move_to_move(model: Path, kind: str) -> None:
     """A game with an agent is the same as a search that is advanced by hand."""
     parameters = PuctParameters() if kind == "zero" else GumbelParameters()
-    game = open_game(GameSpec("go", 5, "chinese", 3.5, encoder="compact", limit=100))
-    searcher = Searcher(game, load_evaluator(model, "openvino")[0], parameters, nodes=1_000_000)
+    spec = GameSpec(GoOptions(5, "chinese", 3.5, limit=100), "compact")
+    searcher, game = searcher_of(spec, load_evaluator(model, "openvino")[0], parameters, nodes=1_000_000), spec.batch
     agent, state, roots = agent_of(kind, model, sims=150, batch=1), START, game.allocate(1)
     kept = 0
     for _ in range(4):
         decision = agent.choose(state)
         result = searcher.search(roots, np.array([0]), 150)
-        assert game.action_of(state, decision.move) == result.chosen[0]
+        assert state.action_of(decision.move) == result.chosen[0]
         for move, visits in decision.visits.items():
-            assert result.visits[0, game.action_of(state, move)] == visits
+            assert result.visits[0, state.action_of(move)] == visits
         kept += int(result.visits.sum()) > 150
         replies = [move for move in decision.pv[1:2] if move != PASS]
         reply = replies[0] if replies else state.play(decision.move).legal_moves()[0]
         for move in (decision.move, reply):
-            action = np.array([game.action_of(state, move)])
+            action = np.array([state.action_of(move)])
             game.play(roots, action)
             searcher.advance(action)
             state = state.play(move)
@@ -348,9 +350,12 @@ def test_what_is_solved_is_certain_whatever_the_network_thinks(
 
 
 def test_a_handicap_s_bonus_counts() -> None:
-    state = GameState.new(9, "chinese", 0.5, handicap=3)
-    assert zero._spec_of(state, "compact").komi == 3.5
-    assert zero._spec_of(GameState.new(9, "chinese", 6.5), "compact").komi == 6.5
+    for state, komi in ((GameState.new(9, "chinese", 0.5, handicap=3), 3.5), (GameState.new(9, "chinese", 6.5), 6.5)):
+        batch = GameSpec(game_of(state).options_of(state), "compact").batch
+        games = batch.allocate(1)
+        assert games.komi[0] == komi
+        batch.load(games, 0, state)
+        assert games.komi[0] == komi
 
 
 # ------------------------------------------------------------------------------------- what it refuses

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.games.go.sgf import SgfError, read_sgf
 from tengen.games.go import BLACK, PASS, WHITE, GameState
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.go.guided import CANDIDATES, guided_move
 from tengen.games.go.positions import GameMoves, encode_move
+from tengen.games.go.sgf import SgfError, read_sgf
 
 from ..games.go.positions import random_game
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.encode import Encoder, EncoderError, encoder_names, get_encoder
-from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState, from_gtp
+from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
 from tengen.games.go.positions import allocate_positions, positions_of, replay
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_move
 
@@ -191,26 +191,7 @@ def test_the_last_eight_moves_have_planes_of_their_own() -> None:
         assert point == PASS or ages[min(turns, 8) - 1, point] == 1
 
 
-# ------------------------------------------------------------------------------------- moves and errors
-
-
-@pytest.mark.parametrize("size", [2, 9, 19, 25])
-def test_moves_and_indices_are_one_to_one(size: int) -> None:
-    moves = [Encoder.index_to_move(index, size) for index in range(size * size + 1)]
-    assert moves == [*range(size * size), PASS]
-    assert [Encoder.move_to_index(move, size) for move in moves] == list(range(size * size + 1))
-
-
-@pytest.mark.parametrize("move", [RESIGN, 81])
-def test_moves_without_a_place_in_a_policy_are_refused(move: int) -> None:
-    with pytest.raises(EncoderError, match=f"move {move}"):
-        Encoder.move_to_index(move, 9)
-
-
-@pytest.mark.parametrize("index", [-1, 82])
-def test_indices_outside_a_policy_are_refused(index: int) -> None:
-    with pytest.raises(EncoderError, match=f"index {index}"):
-        Encoder.index_to_move(index, 9)
+# ---------------------------------------------------------------------------------------------- errors
 
 
 def test_an_unknown_encoder_is_refused_with_the_names_of_the_others() -> None:

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from tengen.encode.encoder import EncoderError
-from tengen.encode.microchess import (
-    HALFMOVE_MARKS,
-    PLY_MARKS,
-    get_microchess_encoder,
-    microchess_encoder_names,
-)
+from tengen.encode.game_spec import GameSpec
+from tengen.encode.microchess import HALFMOVE_MARKS, PLY_MARKS
+from tengen.encode.registry import encoder_names, get_encoder
 from tengen.games.microchess import WHITE, GameState
 from tengen.games.microchess.board import allocate
+from tengen.games.microchess.options import MicrochessOptions
 
 from ..games.microchess.games import play_all, random_states
 from ..games.microchess.slow_rules import strewn
@@ -39,25 +37,25 @@ def slow_planes(name: str, state: GameState) -> np.ndarray:
     return np.stack(planes).astype(np.uint8)
 
 
-@pytest.mark.parametrize("name", microchess_encoder_names())
+@pytest.mark.parametrize("name", encoder_names("microchess"))
 def test_planes_are_those_of_the_slow_version(name: str) -> None:
     rng = np.random.default_rng(40)
     states = [*itertools.islice(random_states(41, 40, "ncsoft"), 1200), *(strewn(rng) for _ in range(100))]
     states.append(GameState.from_fen("1k2/4/4/4/R2K w Q - 95 70"))
-    planes = get_microchess_encoder(name).encode(states)
-    assert planes.shape == (len(states), get_microchess_encoder(name).planes, 5, 4)
+    planes = get_encoder(name).encode(states)
+    assert planes.shape == (len(states), get_encoder(name).planes, 5, 4)
     for state, shown in zip(states, planes):
         assert np.array_equal(shown, slow_planes(name, state)), state.fen()
     assert planes.any(axis=(0, 2, 3)).all()  # every plane shows something somewhere
 
 
 def test_planes_have_meanings() -> None:
-    planes = {name: get_microchess_encoder(name).planes for name in microchess_encoder_names()}
+    planes = {name: get_encoder(name).planes for name in encoder_names("microchess")}
     assert planes == {"microchess": 21, "microchess-ncsoft": 31, "microchess-seed": 14, "microchess-seed-fixed": 15}
 
 
 def test_both_sides_see_the_start_alike() -> None:
-    encoder = get_microchess_encoder("microchess")
+    encoder = get_encoder("microchess")
     white, black = encoder.encode([GameState.new(), GameState.from_fen("knbr/p3/4/3P/RBNK b Qk - 0 1")])
     assert np.array_equal(white, black)
     assert GameState.new().to_play == WHITE
@@ -66,11 +64,11 @@ def test_both_sides_see_the_start_alike() -> None:
 
 def test_a_position_that_was_there_before() -> None:
     state = play_all(GameState.new(), "c1b3 a5b4 b3c1 b4a5 c1b3 a5b4")
-    assert get_microchess_encoder("microchess").encode([state])[0, 14].all()
+    assert get_encoder("microchess").encode([state])[0, 14].all()
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    encoder, boards = get_microchess_encoder("microchess"), allocate(2)
+    encoder, boards = get_encoder("microchess"), allocate(2)
     for out in (
         np.empty((1, 21, 5, 4), np.uint8),
         np.empty((2, 20, 5, 4), np.uint8),
@@ -78,6 +76,23 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         np.empty((2, 21, 4, 5), np.uint8).transpose(0, 1, 3, 2),
     ):
         with pytest.raises(EncoderError, match="microchess writes 2 positions"):
-            encoder.encode_boards(boards, 2, out)
-    with pytest.raises(EncoderError, match="choose from microchess, "):
-        get_microchess_encoder("zero")
+            encoder.encode_games(boards, 2, out)
+
+
+def test_an_encoder_of_another_game_is_refused() -> None:
+    with pytest.raises(EncoderError, match="the encoder zero is of go, not of microchess"):
+        GameSpec(MicrochessOptions(), "zero")
+    with pytest.raises(EncoderError, match=r"choose from .*microchess"):
+        get_encoder("nonsense")
+
+
+def test_games_side_by_side_look_like_their_states() -> None:
+    spec = GameSpec(MicrochessOptions(), "microchess")
+    states = list(itertools.islice(random_states(42, 8), 60))
+    games = spec.batch.allocate(len(states))
+    for i, state in enumerate(states):
+        spec.batch.load(games, i, state)
+    planes = np.full((len(states) + 2, *spec.shape), 7, np.uint8)
+    spec.encoder.encode_games(games, len(states), planes)
+    assert np.array_equal(planes[: len(states)], spec.encoder.encode(states))
+    assert (planes[len(states) :] == 7).all()

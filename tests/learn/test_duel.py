@@ -1,29 +1,33 @@
 """Duels: pairs of games with the same opening, each model beginning once, and an honest count."""
 
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tengen.encode.game_spec import GameSpec
 from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games.go.batch import BatchedGo, GoGames
+from tengen.games.go.options import GoOptions
 from tengen.learn import duel as duels
 from tengen.learn.duel import DuelResult, duel
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
-from tengen.search.gumbel import GumbelParameters
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
-from tengen.search.lockstep_go import GoGames, GoLockstep
-from tengen.search.puct import PuctParameters
+from tengen.search.gumbel import Gumbel, GumbelParameters
+from tengen.search.puct import Puct
+from tengen.search.rule import SearchRule
 
-from ..search.networks import Opinionated, Uniform
+from ..search.networks import Opinionated, Seen, Uniform
 from ..search.tictactoe import TicTacToe
 
-SPEC = GameSpec("go", 5, "chinese", 0.5)
-both_searches = pytest.mark.parametrize("parameters", [PuctParameters(), GumbelParameters()], ids=["puct", "gumbel"])
+SPEC = GameSpec(GoOptions(5, "chinese", 0.5), "compact")
+both_searches = pytest.mark.parametrize("rule", [Puct, Gumbel])
 
 
-class Recorder(GoLockstep):
-    """Go that remembers all moves of the last games that were played in lock-step."""
+class Recorder(BatchedGo):
+    """Go that remembers all moves of the last games that were played side by side."""
 
     played: list[list[int]]
 
@@ -36,25 +40,20 @@ class Recorder(GoLockstep):
         super().play(games, actions)
 
 
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> list[Recorder]:
-    """The recorders of all games that duels open."""
-    opened: list[Recorder] = []
+class Recorded(GameSpec):
+    """A game whose moves are remembered."""
 
-    def open_recorded(spec: GameSpec) -> Lockstep:
-        opened.append(Recorder(spec))
-        return opened[-1]
-
-    monkeypatch.setattr(duels, "open_game", open_recorded)
-    return opened
+    @cached_property
+    def batch(self) -> Recorder:
+        return Recorder(self.options)  # type: ignore[arg-type]
 
 
 class Stubborn(Uniform):
     """A network that wants one order of the points, and to pass only when there is no other move."""
 
-    def __init__(self, game: Lockstep, upwards: bool) -> None:
+    def __init__(self, game: Seen, upwards: bool) -> None:
         super().__init__(game)
-        self.logits = np.arange(game.actions, dtype=np.float32) * (1 if upwards else -1)
+        self.logits = np.arange(game.batch.actions, dtype=np.float32) * (1 if upwards else -1)
         self.logits[-1] = -1000
 
     def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,36 +69,43 @@ class Counting(Uniform):
 
 
 def states_of(actions: list[int], spec: GameSpec) -> list[GameState]:
-    states = [GameState.new(spec.size, spec.rules, spec.komi)]
+    states = [spec.game.new(spec.options)]
     for action in actions:
-        states.append(states[-1].play(PASS if action == spec.size**2 else action))
+        states.append(states[-1].play(states[-1].move_of(action)))
     return states
 
 
+def margin_of(state: GameState, spec: GameSpec) -> float:
+    """Black's margin, dead stones taken off."""
+    games = spec.batch.allocate(1)
+    spec.batch.load(games, 0, state)
+    return float(spec.batch.score(games, np.array([0]))[0][0])
+
+
 @both_searches
-def test_a_model_against_itself_scores_exactly_half(parameters: PuctParameters | GumbelParameters) -> None:
-    game = open_game(SPEC)
-    result = duel(
-        SPEC, Opinionated(game), Opinionated(game), games=30, simulations=12, parameters=parameters, opening_plies=3
-    )
+def test_a_model_against_itself_scores_exactly_half(rule: Callable[[], SearchRule]) -> None:
+    game = SPEC
+    result = duel(SPEC, Opinionated(game), Opinionated(game), games=30, simulations=12, rule=rule, opening_plies=3)
     assert result.games == 30
     assert result.wins == result.losses
     assert result.score == 0.5
 
 
 def test_two_models_that_swap_places_swap_their_results() -> None:
-    game = open_game(SPEC)
+    game = SPEC
     one, two = Opinionated(game, seed=1), Opinionated(game, seed=2)
     there = duel(SPEC, one, two, games=20, simulations=8, seed=4)
     back = duel(SPEC, two, one, games=20, simulations=8, seed=4)
     assert (there.wins, there.draws, there.losses) == (back.losses, back.draws, back.wins)
 
 
-def test_pairs_share_their_opening_and_each_model_begins_once(recorder: list[Recorder]) -> None:
-    game = open_game(SPEC)
-    up, down = Stubborn(game, upwards=True), Stubborn(game, upwards=False)
-    result = duel(SPEC, up, down, games=12, simulations=1, parameters=GumbelParameters(1), opening_plies=4, seed=3)
-    games = recorder[0].played
+def test_pairs_share_their_opening_and_each_model_begins_once() -> None:
+    spec = Recorded(SPEC.options, "compact")
+    up, down = Stubborn(spec, upwards=True), Stubborn(spec, upwards=False)
+    result = duel(
+        spec, up, down, games=12, simulations=1, rule=lambda: Gumbel(GumbelParameters(1)), opening_plies=4, seed=3
+    )
+    games = spec.batch.played
     assert len(games) == 12
     openings = [tuple(actions[:4]) for actions in games]
     assert openings[::2] == openings[1::2]
@@ -108,25 +114,25 @@ def test_pairs_share_their_opening_and_each_model_begins_once(recorder: list[Rec
     points = 0.0
     for number, actions in enumerate(games):
         mine = BLACK if number % 2 == 0 else WHITE
-        states = states_of(actions, SPEC)
+        states = states_of(actions, spec)
         for state, action in zip(states[4:40], actions[4:40]):  # later on games get solved
             legal = [move for move in state.legal_moves() if move != PASS] or [PASS]
             wanted = max(legal) if state.to_play == mine else min(legal)
             assert action == (25 if wanted == PASS else wanted)
             first_model[mine] += state.to_play == mine
         assert states[-1].is_over or states[-1].move_number == 75
-        margin = states[-1].score(dead=())
+        margin = margin_of(states[-1], spec)
         points += (1 + np.sign(margin) * (1 if mine == BLACK else -1)) / 2
     assert min(first_model.values()) > 10
     assert result.score == pytest.approx(points / 12)
 
 
-def test_results_are_those_of_the_games(recorder: list[Recorder]) -> None:
-    spec = GameSpec("go", 3, "tromp-taylor", 0.0)
-    game = open_game(spec)
+def test_results_are_those_of_the_games() -> None:
+    spec = Recorded(GoOptions(3, "tromp-taylor", 0.0), "compact")
+    game = spec
     result = duel(spec, Opinionated(game, 1), Opinionated(game, 2), games=40, simulations=4, opening_plies=3, seed=2)
     wins = draws = losses = 0
-    for number, actions in enumerate(recorder[0].played):
+    for number, actions in enumerate(spec.batch.played):
         margin = states_of(actions, spec)[-1].score(dead=())
         mine = margin if number % 2 == 0 else -margin
         wins, draws, losses = wins + (mine > 0), draws + (mine == 0), losses + (mine < 0)
@@ -135,42 +141,41 @@ def test_results_are_those_of_the_games(recorder: list[Recorder]) -> None:
 
 
 @both_searches
-def test_the_better_model_wins(parameters: PuctParameters | GumbelParameters) -> None:
-    game = open_game(SPEC)
-    result = duel(SPEC, Counting(game), Uniform(game), games=40, simulations=24, parameters=parameters)
+def test_the_better_model_wins(rule: Callable[[], SearchRule]) -> None:
+    game = SPEC
+    result = duel(SPEC, Counting(game), Uniform(game), games=40, simulations=24, rule=rule)
     assert result.score > 0.7
-    assert duel(SPEC, Uniform(game), Counting(game), games=40, simulations=24, parameters=parameters).score < 0.3
+    assert duel(SPEC, Uniform(game), Counting(game), games=40, simulations=24, rule=rule).score < 0.3
 
 
 def test_an_odd_number_of_games_is_made_up_to_pairs() -> None:
-    game = open_game(SPEC)
+    game = SPEC
     assert duel(SPEC, Uniform(game), Uniform(game), games=5, simulations=2).games == 6
 
 
-def test_the_seed_draws_the_openings(recorder: list[Recorder]) -> None:
-    game = open_game(SPEC)
-    for seed in (1, 1, 2):
-        duel(SPEC, Uniform(game), Uniform(game), games=8, simulations=2, seed=seed)
-    first, again, other = (recorded.played for recorded in recorder)
+def test_the_seed_draws_the_openings() -> None:
+    specs = [Recorded(SPEC.options, "compact") for _ in range(3)]
+    for spec, seed in zip(specs, (1, 1, 2)):
+        duel(spec, Uniform(spec), Uniform(spec), games=8, simulations=2, seed=seed)
+    first, again, other = (spec.batch.played for spec in specs)
     assert first == again
     assert [actions[:2] for actions in first] != [actions[:2] for actions in other]
 
 
-def test_openings_that_end_a_game_count_it_all_the_same(recorder: list[Recorder]) -> None:
+def test_openings_that_end_a_game_count_it_all_the_same() -> None:
     """On 2x2 six random moves often contain two passes."""
-    spec = GameSpec("go", 2, "tromp-taylor", 0.5)
-    game = open_game(spec)
+    spec = Recorded(GoOptions(2, "tromp-taylor", 0.5), "compact")
+    game = spec
     result = duel(spec, Uniform(game), Uniform(game), games=30, simulations=2, opening_plies=6, seed=1)
     assert result.games == 30
-    assert any(len(actions) < 6 for actions in recorder[0].played)
+    assert any(len(actions) < 6 for actions in spec.batch.played)
     assert result.score == 0.5
 
 
-def test_another_game_is_played_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_game_is_played_as_well() -> None:
     """Tic-tac-toe by players who see everything is a draw, whatever two random moves it begins with, or a fair win."""
-    monkeypatch.setattr(duels, "open_game", lambda spec: TicTacToe())
     game = TicTacToe()
-    result = duel(GameSpec(), Uniform(game), Uniform(game), games=40, simulations=1500, parameters=PuctParameters())
+    result = duel(game, Uniform(game), Uniform(game), games=40, simulations=1500, rule=Puct)
     assert result.score == 0.5
     assert result.draws >= 10
 
@@ -185,15 +190,15 @@ def test_models_are_loaded_from_files(tmp_path: Path) -> None:
     assert duel(SPEC, *paths, games=4, simulations=4, backend="openvino").games == 4
 
 
-def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch, recorder: list[Recorder]) -> None:
-    game = open_game(SPEC)
+def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = SPEC
     monkeypatch.setattr(duels, "_NODES", 4 * (1 + 3 * 2 * 26))  # room for two pairs
     sizes: list[int] = []
     usual = duels._play_pairs
     monkeypatch.setattr(
         duels,
         "_play_pairs",
-        lambda game, searchers, pairs, *rest: sizes.append(pairs) or usual(game, searchers, pairs, *rest),
+        lambda spec, searchers, pairs, *rest: sizes.append(pairs) or usual(spec, searchers, pairs, *rest),
     )
     assert duel(SPEC, Opinionated(game), Opinionated(game), games=10, simulations=2).score == 0.5
     assert sizes == [2, 2, 1]

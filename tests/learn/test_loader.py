@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tengen.data.build import build_dataset
 from tengen.data.dataset import Dataset, select
-from tengen.encode.go import GoEncoder, get_go_encoder
+from tengen.encode.go import get_go_encoder
+from tengen.games.go.coordinates import from_policy
 from tengen.games.symmetry import transform_array, transform_move
 from tengen.learn.loader import Batch, PositionLoader, permuted
 
@@ -106,7 +107,7 @@ def test_positions_are_those_of_the_games(tiny_dataset: Dataset, name: str) -> N
             state = state.play(played, color)
         color, following = tiny_dataset.move_of(int(game), int(ply))
         np.testing.assert_array_equal(planes, encoder.encode([state.with_to_play(color)])[0])
-        assert GoEncoder.index_to_move(int(move), SIZE) == following
+        assert from_policy(int(move), SIZE) == following
 
 
 def test_symmetries_turn_planes_and_moves_alike_and_anew_each_pass(tiny_dataset: Dataset) -> None:
@@ -120,8 +121,7 @@ def test_symmetries_turn_planes_and_moves_alike_and_anew_each_pass(tiny_dataset:
                 k
                 for k in range(8)
                 if np.array_equal(transform_array(before, k), after)
-                and transform_move(GoEncoder.index_to_move(move, SIZE), k, SIZE)
-                == GoEncoder.index_to_move(move_after, SIZE)
+                and transform_move(from_policy(move, SIZE), k, SIZE) == from_policy(move_after, SIZE)
             }
             assert ways
             found += [(run, *ways)] if len(ways) == 1 else []

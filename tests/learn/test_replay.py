@@ -7,23 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tengen.encode.game_spec import GameSpec
+from tengen.games.go.options import GoOptions
+from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
 from tengen.learn.replay import ReplayMemory, pack, window_size
 from tengen.learn.replay_chunks import ChunkError, ChunkFacts, ChunkFolder, PlayedGames
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
 
 from .zero_stand_ins import made_up_data
 
-GO = GameSpec("go", size=5, komi=3.5)
-CHESS = GameSpec("microchess", size=5, rules="standard", encoder="microchess")
+GO = GameSpec(GoOptions(5, komi=3.5), "compact")
+CHESS = GameSpec(MicrochessOptions(), "microchess")
 
 
-@pytest.fixture(params=[GO, CHESS], ids=lambda spec: spec.game)
-def game(request: pytest.FixtureRequest) -> Lockstep:
-    return open_game(request.param)
+@pytest.fixture(params=[GO, CHESS], ids=lambda spec: spec.options.game)
+def game(request: pytest.FixtureRequest) -> GameSpec:
+    return request.param
 
 
-def test_a_batch_is_what_was_put_in(game: Lockstep) -> None:
+def test_a_batch_is_what_was_put_in(game: GameSpec) -> None:
     data = made_up_data(game, 60, seed=1)
     memory = ReplayMemory(game, 100)
     memory.add(pack(data), 0)
@@ -37,11 +39,11 @@ def test_a_batch_is_what_was_put_in(game: Lockstep) -> None:
     np.testing.assert_allclose(batch.root_value, data.root_value[numbers], atol=1e-3)
     np.testing.assert_array_equal(batch.ownership, data.ownership[numbers])
     np.testing.assert_array_equal(batch.score, data.score[numbers])
-    known = ~data.resigned[data.game[numbers]] & (game.spec.game == "go")
+    known = ~data.resigned[data.game[numbers]] & game.game.territory
     np.testing.assert_array_equal(batch.counted, known)
 
 
-def test_new_positions_write_over_the_oldest(game: Lockstep) -> None:
+def test_new_positions_write_over_the_oldest(game: GameSpec) -> None:
     memory = ReplayMemory(game, 50)
     everything = [made_up_data(game, count, seed=count) for count in (30, 15, 120, 7)]
     first = 1000  # a memory that is filled again after a stop begins anywhere
@@ -63,7 +65,7 @@ def test_new_positions_write_over_the_oldest(game: Lockstep) -> None:
 
 
 def test_positions_are_drawn_evenly_from_the_window() -> None:
-    game = open_game(GO)
+    game = GO
     memory = ReplayMemory(game, 1000)
     data = made_up_data(game, 1000, seed=3)
     data = data._replace(score=np.arange(1000, dtype=np.float32))
@@ -76,7 +78,7 @@ def test_positions_are_drawn_evenly_from_the_window() -> None:
 
 @given(st.integers(0, 1000))
 def test_every_eighth_of_a_batch_goes_through_a_symmetry_of_its_own(seed: int) -> None:
-    game = open_game(GO)
+    game = GO
     memory = ReplayMemory(game, 40)
     data = made_up_data(game, 40, seed)
     memory.add(pack(data), 0)
@@ -93,14 +95,14 @@ def test_every_eighth_of_a_batch_goes_through_a_symmetry_of_its_own(seed: int) -
 
 
 def test_chess_has_no_symmetries() -> None:
-    game = open_game(CHESS)
+    game = CHESS
     memory = ReplayMemory(game, 16)
     memory.add(pack(made_up_data(game, 16, seed=1)), 0)
     plain, asked = (memory.batch(np.arange(16), symmetries=symmetries) for symmetries in (False, True))
     np.testing.assert_array_equal(plain.planes, asked.planes)
 
 
-def test_other_planes_than_zeros_and_ones_are_refused(game: Lockstep) -> None:
+def test_other_planes_than_zeros_and_ones_are_refused(game: GameSpec) -> None:
     data = made_up_data(game, 5, seed=1)
     with pytest.raises(ValueError, match="zeros and ones"):
         pack(data._replace(planes=data.planes * 2))
@@ -125,7 +127,7 @@ def facts_of(first: int, positions: int, iteration: int) -> ChunkFacts:
     return ChunkFacts(first, positions, iteration, iteration - 1, first // 10, first * 8, 1.5)
 
 
-def test_chunks_are_read_as_they_were_written(game: Lockstep, tmp_path: Path) -> None:
+def test_chunks_are_read_as_they_were_written(game: GameSpec, tmp_path: Path) -> None:
     folder = ChunkFolder(tmp_path / "chunks")
     written = []
     for i, count in enumerate((20, 30, 10)):
@@ -151,7 +153,7 @@ def test_chunks_are_read_as_they_were_written(game: Lockstep, tmp_path: Path) ->
 
 
 def test_a_chunk_that_is_missing_ends_what_can_be_used(tmp_path: Path) -> None:
-    game = open_game(GO)
+    game = GO
     folder = ChunkFolder(tmp_path)
     for i in range(4):
         data = made_up_data(game, 10, seed=i)

@@ -5,25 +5,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.encode import get_encoder
-from tengen.games.go import BLACK, PASS, WHITE, GameState
-from tengen.games.go.coordinates import to_policy
-from tengen.learn import selfplay
+from tengen.encode.game_spec import GameSpec
+from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games.go.options import GoOptions
 from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
-from tengen.search.lockstep import GameSpec, open_game
 
 from ..search.networks import Opinionated, Uniform
 from ..search.tictactoe import START, TicTacToe, is_over, minimax, played
 
-SPEC = GameSpec("go", 4, "chinese", 0.0)
+SPEC = GameSpec(GoOptions(4, "chinese", 0.0), "compact")
 
 
 def worker_for(spec: GameSpec = SPEC, seed: int = 1, network: type = Opinionated, **settings: Any) -> SelfPlayWorker:
     """A worker with a few games at once and a network without sense."""
     settings = {"simulations": 8, "slots": 6, "temperature_plies": 5} | settings
     worker = SelfPlayWorker(spec, SelfPlaySettings(**settings), seed)
-    worker.use(network(open_game(spec)))
+    worker.use(network(spec))
     return worker
 
 
@@ -34,18 +32,25 @@ def actions_of(data: SelfPlayData, game: int) -> list[int]:
 def replay(data: SelfPlayData, game: int, spec: GameSpec) -> tuple[list[GameState], GameState]:
     """The states of a game's recorded positions, and its end; random opening moves are not recorded."""
     actions, recorded = actions_of(data, game), int(np.sum(data.game == game))
-    state, states = GameState.new(spec.size, spec.rules, spec.komi), []
+    state, states = spec.game.new(spec.options), []
     for ply, action in enumerate(actions):
         if ply >= len(actions) - recorded:
             states.append(state)
-        state = state.play(PASS if action == spec.size**2 else action)
+        state = state.play(state.move_of(action))
     return states, state
+
+
+def counted(state: GameState, spec: GameSpec) -> tuple[float, np.ndarray]:
+    """Black's margin and the owner of every point, dead stones taken off where the rules do so."""
+    games = spec.batch.allocate(1)
+    spec.batch.load(games, 0, state)
+    margins, owners = spec.batch.score(games, np.array([0]))
+    return float(margins[0]), owners[0]
 
 
 def assert_consistent(data: SelfPlayData, spec: GameSpec, random_plies: int, resigns: bool = False) -> None:
     """Play all games again, slowly, and compare everything."""
-    actions = spec.size**2 + 1
-    limit = spec.limit or 3 * spec.size**2
+    actions, limit = spec.batch.actions, spec.batch.limit
     assert data.offsets[0] == 0 and data.offsets[-1] == len(data.moves)
     assert len(data.winner) == len(data.resigned) == len(data.offsets) - 1
     assert sorted(set(data.game.tolist())) == list(range(len(data.winner)))
@@ -56,9 +61,9 @@ def assert_consistent(data: SelfPlayData, spec: GameSpec, random_plies: int, res
         rows = np.flatnonzero(data.game == game)
         states, end = replay(data, game, spec)
         assert 0 <= len(actions_of(data, game)) - len(rows) <= random_plies
-        assert np.array_equal(data.planes[rows], get_encoder(spec.encoder).encode(states))
+        assert np.array_equal(data.planes[rows], spec.encoder.encode(states))
         for row, state in zip(rows, states):
-            expected = {to_policy(move, spec.size) for move in state.legal_moves()}
+            expected = {state.action_of(move) for move in state.legal_moves()}
             assert set(np.flatnonzero(legal[row]).tolist()) == expected
         players = np.array([state.to_play for state in states])
         sign = np.where(players == BLACK, 1, -1)
@@ -68,12 +73,10 @@ def assert_consistent(data: SelfPlayData, spec: GameSpec, random_plies: int, res
             assert not data.score[rows].any() and not data.ownership[rows].any()
         else:
             assert end.is_over or end.move_number == limit
-            margin = end.score(dead=())
+            margin, owner = counted(end, spec)
             assert data.winner[game] == (BLACK if margin > 0 else WHITE if margin < 0 else 0)
             assert np.array_equal(data.score[rows], sign * margin)
-            owner = end.ownership(dead=()).ravel()
-            black = (owner == BLACK).astype(int) - (owner == WHITE).astype(int)
-            assert np.array_equal(data.ownership[rows], sign[:, None] * black)
+            assert np.array_equal(data.ownership[rows], sign[:, None] * owner)
         won = np.where(players == data.winner[game], 1, -1)
         assert np.array_equal(data.value[rows], np.zeros(len(rows)) if data.winner[game] == 0 else won)
     assert (np.abs(data.root_value) <= 1).all()
@@ -95,11 +98,11 @@ def assert_consistent(data: SelfPlayData, spec: GameSpec, random_plies: int, res
         (SPEC, {"search": "puct", "keep_trees": True, "simulations": 20}),
         (SPEC, {"keep_trees": True, "considered": 4}),
         (SPEC, {"full_share": 0.4, "fast_simulations": 2}),
-        (GameSpec("go", 5, "tromp-taylor", 2.5, limit=12), {"random_plies": 3}),
-        (GameSpec("go", 3, "simple-go", 0.5), {"random_plies": 0}),
-        (GameSpec("go", 3, "aga", 0.5, encoder="zero"), {}),
+        (GameSpec(GoOptions(5, "tromp-taylor", 2.5, limit=12), "compact"), {"random_plies": 3}),
+        (GameSpec(GoOptions(3, "simple-go", 0.5), "compact"), {"random_plies": 0}),
+        (GameSpec(GoOptions(3, "aga", 0.5), "zero"), {}),
     ],
-    ids=lambda value: f"{value.size}x{value.size} {value.rules}" if isinstance(value, GameSpec) else str(value),
+    ids=lambda value: f"{value.options.size} {value.options.rules}" if isinstance(value, GameSpec) else str(value),
 )
 def test_data_is_what_happened_in_the_games(spec: GameSpec, settings: dict[str, Any]) -> None:
     worker = worker_for(spec, **settings)
@@ -112,7 +115,7 @@ def test_data_is_what_happened_in_the_games(spec: GameSpec, settings: dict[str, 
 def test_a_new_network_takes_over_the_games_under_way() -> None:
     worker = worker_for()
     worker.play(60)
-    worker.use(Uniform(open_game(SPEC)))
+    worker.use(Uniform(SPEC))
     assert_consistent(worker.play(100), SPEC, 2)
 
 
@@ -154,7 +157,7 @@ def test_a_low_temperature_plays_the_likeliest_move(search: str, temperature: fl
 
 def test_the_first_moves_are_drawn_as_the_search_shares_them_out() -> None:
     """Games of one move: over many of them the moves come as often as the policy says."""
-    spec = GameSpec("go", 4, "chinese", 0.0, limit=1)
+    spec = GameSpec(GoOptions(4, "chinese", 0.0, limit=1), "compact")
     worker = worker_for(spec, slots=500, search="puct", noise=0.0, prune=False, simulations=40, random_plies=0)
     data = worker.play(4000)
     assert len({row.tobytes() for row in data.policy}) == 1
@@ -221,7 +224,7 @@ class Certain(Uniform):
         return super().evaluate(planes)[0], np.where(black_to_play, 0.999, -0.999).astype(np.float32)
 
 
-CERTAIN = GameSpec("go", 5, "chinese", 3.5)
+CERTAIN = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
 
 
 def test_players_resign_when_both_agree_and_the_other_wins() -> None:
@@ -267,19 +270,50 @@ class Unsure(Certain):
 
 def test_nobody_resigns_a_game_that_may_still_be_won() -> None:
     data = worker_for(
-        GameSpec("go", 5, "chinese", 3.5, limit=8), network=Unsure, resign=-0.9, resign_keep=0.0, simulations=2
+        GameSpec(GoOptions(5, "chinese", 3.5, limit=8), "compact"),
+        network=Unsure,
+        resign=-0.9,
+        resign_keep=0.0,
+        simulations=2,
     ).play(60)
     assert not data.resigned.any()
+
+
+# ---------------------------------------------------------------------------------------- other komis
+
+
+def test_the_komi_of_games_is_drawn_and_all_that_is_learned_follows_it() -> None:
+    spec = GameSpec(GoOptions(4, "tromp-taylor", 0.5), "compact-komi")
+    data = worker_for(spec, slots=16, komi_spread=3.0, network=Uniform, simulations=4).play(900)
+    komis = []
+    for game in range(len(data.winner)):
+        rows = np.flatnonzero(data.game == game)
+        states, end = replay(data, game, spec)
+        sign = 1 if states[0].to_play == BLACK else -1
+        komi = end.with_komi(0.0).score(dead=()) - sign * float(data.score[rows[0]])
+        komis.append(komi)
+        assert -2.5 <= komi <= 3.5 and 2 * komi == int(2 * komi)
+        assert np.array_equal(data.planes[rows], spec.encoder.encode([state.with_komi(komi) for state in states]))
+        margin = end.with_komi(komi).score(dead=())
+        assert data.winner[game] == (BLACK if margin > 0 else WHITE if margin < 0 else 0)
+    assert len(set(komis)) >= 10
+    assert min(komis) <= -1.5 and max(komis) >= 2.5
+    assert (data.winner == 0).any(), "whole points can be drawn"
+
+
+def test_games_have_the_komi_of_the_options_where_nothing_is_said() -> None:
+    worker = worker_for(GameSpec(GoOptions(4, "chinese", 2.5), "compact-komi"))
+    worker.play(60)
+    assert set(worker._games.komi.tolist()) == {2.5}
 
 
 # -------------------------------------------------------------------------------------- another game
 
 
-def test_a_game_without_points_has_no_owners_and_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_without_points_has_no_owners_and_no_score() -> None:
     """Tic-tac-toe in the place of Go: the worker knows nothing of either."""
-    monkeypatch.setattr(selfplay, "open_game", lambda spec: TicTacToe())
     settings = SelfPlaySettings(simulations=12, slots=8, temperature_plies=3)
-    worker = SelfPlayWorker(GameSpec(), settings, seed=1)
+    worker = SelfPlayWorker(TicTacToe(), settings, seed=1)
     worker.use(Uniform(TicTacToe()))
     data = worker.play(300)
     assert data.ownership.shape == (len(data.value), 0)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from tengen.encode.game_spec import GameSpec
+from tengen.games.go.options import GoOptions
 from tengen.learn.checkpoint import CheckpointError
 from tengen.learn.replay import Batch, ReplayMemory, pack
 from tengen.learn.zero_trainer import DivergedError, ZeroTrainer, check_network
 from tengen.nets import quantize
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
 
 from .zero_stand_ins import NETWORK, made_up_data, toy_config
 
@@ -30,17 +31,17 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def game() -> Lockstep:
-    return open_game(GameSpec("go", size=3, komi=0.5))
+def game() -> GameSpec:
+    return GameSpec(GoOptions(3, komi=0.5), "compact")
 
 
-def batch_of(game: Lockstep, count: int = 48, seed: int = 1) -> Batch:
+def batch_of(game: GameSpec, count: int = 48, seed: int = 1) -> Batch:
     memory = ReplayMemory(game, count)
     memory.add(pack(made_up_data(game, count, seed)), 0)
     return memory.batch(np.arange(count))
 
 
-def test_the_losses_are_those_of_the_formula(game: Lockstep) -> None:
+def test_the_losses_are_those_of_the_formula(game: GameSpec) -> None:
     """A slow obvious version, position by position."""
     trainer = ZeroTrainer(toy_config(blend=0.25), game)
     batch = batch_of(game)
@@ -65,9 +66,9 @@ def test_the_losses_are_those_of_the_formula(game: Lockstep) -> None:
     assert 0 < len(ownership) < len(value)
 
 
-def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: Lockstep) -> None:
+def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: GameSpec) -> None:
     """Its policy loss is a mean over the outputs; times their number, it goes with a rate as many times smaller."""
-    outputs = game.actions
+    outputs = game.batch.actions
     seeds = {"policy_weight": 1 / outputs, "value_weight": 0.02, "decay": 1e-4, "rate": 0.01}
     ours = {"policy_weight": 1.0, "value_weight": 0.02 * outputs, "decay": 1e-4 * outputs, "rate": 0.01 / outputs}
     none = {"ownership_weight": 0.0, "score_weight": 0.0, "warm_up": 0}
@@ -105,8 +106,7 @@ def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: Lockstep) -> N
 )
 def test_it_learns_by_heart(given: dict[str, object]) -> None:
     config = toy_config(**given)
-    spec = GameSpec(config.game, config.size, config.rules, config.komi, encoder=config.encoder)
-    game = open_game(spec)
+    game = config.game_spec()
     trainer, batch = ZeroTrainer(config, game), batch_of(game, 32)
     first = trainer.learn(batch, 0.0)
     for _ in range(150):
@@ -117,7 +117,7 @@ def test_it_learns_by_heart(given: dict[str, object]) -> None:
     assert (last[2] > 0) == (config.game == "go")
 
 
-def test_the_average_follows_the_weights(game: Lockstep) -> None:
+def test_the_average_follows_the_weights(game: GameSpec) -> None:
     trainer = ZeroTrainer(toy_config(average=0.5), game)
     means = {name: value.clone() for name, value in trainer.network.state_dict().items()}
     for step in range(1, 6):
@@ -131,7 +131,7 @@ def test_the_average_follows_the_weights(game: Lockstep) -> None:
             torch.testing.assert_close(value, means[name])
 
 
-def test_the_rate_rises_then_follows_the_schedule(game: Lockstep) -> None:
+def test_the_rate_rises_then_follows_the_schedule(game: GameSpec) -> None:
     trainer = ZeroTrainer(toy_config(rate=0.1, warm_up=4, schedule="linear", rate_floor=0.2), game)
     rates = []
     for done in (0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.5):
@@ -140,7 +140,7 @@ def test_the_rate_rises_then_follows_the_schedule(game: Lockstep) -> None:
     assert rates == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.06, 0.02, 0.02])
 
 
-def test_it_goes_on_exactly_from_a_checkpoint(game: Lockstep, tmp_path: Path) -> None:
+def test_it_goes_on_exactly_from_a_checkpoint(game: GameSpec, tmp_path: Path) -> None:
     config = toy_config(optimizer="adamw")
     straight = ZeroTrainer(config, game)
     for seed in range(6):
@@ -160,14 +160,14 @@ def test_it_goes_on_exactly_from_a_checkpoint(game: Lockstep, tmp_path: Path) ->
         resumed.load(tmp_path / "trainer.safetensors")
 
 
-def test_a_loss_that_is_no_number_is_told(game: Lockstep) -> None:
+def test_a_loss_that_is_no_number_is_told(game: GameSpec) -> None:
     trainer = ZeroTrainer(toy_config(rate=1e6), game)
     with pytest.raises(DivergedError, match="lower --rate"):
         for seed in range(50):
             trainer.learn(batch_of(game, seed=seed), 0.0)
 
 
-def test_the_export_is_the_averaged_network_in_eight_bits_too(game: Lockstep, tmp_path: Path) -> None:
+def test_the_export_is_the_averaged_network_in_eight_bits_too(game: GameSpec, tmp_path: Path) -> None:
     trainer = ZeroTrainer(toy_config(backend="int8"), game)
     batch = batch_of(game, 64)
     for _ in range(20):
@@ -188,7 +188,7 @@ def test_the_export_is_the_averaged_network_in_eight_bits_too(game: Lockstep, tm
 
 
 def test_the_agreement_is_measured_on_positions_that_were_not_calibrated_on(
-    game: Lockstep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    game: GameSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, set[bytes]] = {}
 
@@ -208,13 +208,13 @@ def test_the_agreement_is_measured_on_positions_that_were_not_calibrated_on(
     assert trainer.export(tmp_path / "b.safetensors", planes[:1]) == {}
 
 
-def test_a_network_without_a_value_is_refused(game: Lockstep) -> None:
+def test_a_network_without_a_value_is_refused(game: GameSpec) -> None:
     check_network(toy_config(), game)
     with pytest.raises(ValueError, match="no value head"):
         check_network(toy_config(network=NETWORK.replace("value=yes,", "")), game)
 
 
-def test_a_run_may_begin_with_the_weights_of_a_model(game: Lockstep, tmp_path: Path) -> None:
+def test_a_run_may_begin_with_the_weights_of_a_model(game: GameSpec, tmp_path: Path) -> None:
     first = ZeroTrainer(toy_config(seed=1), game)
     for _ in range(3):
         first.learn(batch_of(game), 0.0)
@@ -229,7 +229,7 @@ def test_a_run_may_begin_with_the_weights_of_a_model(game: Lockstep, tmp_path: P
     second.learn(batch_of(game), 0.0)  # and goes on learning
 
 
-def test_a_model_of_another_kind_cannot_start_a_run(game: Lockstep, tmp_path: Path) -> None:
+def test_a_model_of_another_kind_cannot_start_a_run(game: GameSpec, tmp_path: Path) -> None:
     ZeroTrainer(toy_config(), game).export(tmp_path / "model.safetensors", None)
     other = toy_config(network=f"{NETWORK},first_kernel=5", start_from=str(tmp_path / "model.safetensors"))
     with pytest.raises(ValueError, match="cannot start a"):

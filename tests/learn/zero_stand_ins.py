@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import DuelResult
+from tengen.learn.replay import pack
+from tengen.learn.replay_chunks import PlayedGames
 from tengen.learn.selfplay import SelfPlayData, SelfPlayStatistics
 from tengen.learn.zero_config import ZeroConfig, preset_config
 from tengen.learn.zero_workers import Calls, Pairing, Played
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
 
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes,ownership=yes,score=yes"
 
@@ -23,18 +25,18 @@ def toy_config(**given: Any) -> ZeroConfig:
     return preset_config("go5", toy | given)
 
 
-def made_up_data(game: Lockstep, positions: int, seed: int, games: int = 4) -> SelfPlayData:
+def made_up_data(spec: GameSpec, positions: int, seed: int, games: int = 4) -> SelfPlayData:
     """Positions of so many games that nobody ever played: every array of the right shape and kind."""
     rng = np.random.default_rng(seed)
-    actions, points = game.actions, game.height * game.width
+    actions, points = spec.batch.actions, spec.batch.height * spec.batch.width
     legal = rng.random((positions, actions)) < 0.7
     legal[:, -1] = True
     policy = np.where(legal, rng.random((positions, actions)), 0).astype(np.float32)
     policy /= policy.sum(axis=1, keepdims=True)
     policy[::5] = 0.0  # every fifth has none, as after a fast search
-    owned = points if game.spec.game == "go" else 0
+    owned = points if spec.game.territory else 0
     return SelfPlayData(
-        planes=rng.integers(0, 2, (positions, game.planes, game.height, game.width), np.uint8),
+        planes=rng.integers(0, 2, (positions, *spec.shape), np.uint8),
         policy=policy.astype(np.float16),
         legal=np.packbits(legal, axis=1),
         value=rng.choice(np.array([-1, 0, 1], np.float32), positions),
@@ -53,12 +55,12 @@ class StandInWorker:
     """Plays by making things up, the same for every call; the newer model always wins a duel by 3 to 1."""
 
     def __init__(self, spec: GameSpec, settings: Any, seed: int) -> None:
-        self._game = open_game(spec)
+        self._spec = spec
 
     def play(self, model: str, generation: int, backend: str, positions: int, simulations: int) -> Played:
-        data = made_up_data(self._game, positions, seed=generation)
+        data = made_up_data(self._spec, positions, seed=generation)
         work = SelfPlayStatistics(4, positions, simulations * positions, positions, 0.5)
-        return Played(data, work, generation)
+        return Played(pack(data), PlayedGames.of(data), work, generation)
 
     def duel(self, pairing: Pairing, games: int, simulations: int, seed: Any) -> tuple[Pairing, DuelResult]:
         return pairing, DuelResult(3 * games // 4, 0, games - 3 * games // 4)

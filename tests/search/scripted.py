@@ -6,13 +6,12 @@ asked.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.search.lockstep import GameSpec
+from tengen.games.batch import BatchedGame
 from tengen.search.tree import Trees
 
 ACTIONS = 4
@@ -49,17 +48,25 @@ class Games(NamedTuple):
     number: NDArray[np.int64]  # [B]
 
 
-@dataclass
-class ScriptedGame:
-    """A `Lockstep` that reads from a script."""
+class ScriptedGame(BatchedGame):
+    """A `BatchedGame` that reads from a script, and its own encoder."""
 
-    script: Script
-    spec: GameSpec = field(default_factory=GameSpec)
-    planes: int = 1
-    height: int = 1
-    width: int = 8
-    actions: int = ACTIONS
-    branching: int = ACTIONS
+    planes, height, width, actions, branching = 1, 1, 8, ACTIONS, ACTIONS
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+
+    @property
+    def batch(self) -> Self:
+        return self
+
+    @property
+    def encoder(self) -> Any:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.planes, self.height, self.width
 
     def allocate(self, count: int) -> Games:
         return Games(np.zeros(count, np.int64))
@@ -89,23 +96,14 @@ class ScriptedGame:
             legal[i] = [prior > 0 and not said.over for prior in said.priors]
             values[i] = said.value if said.over else 0.0
 
-    def encode(self, games: Games, count: int, planes: NDArray[np.uint8]) -> None:
+    def encode_games(self, games: Games, count: int, planes: NDArray[np.uint8]) -> None:
         planes[:count, 0, 0] = games.number[:count, None].view(np.uint8)
 
     def to_play(self, games: Games) -> NDArray[np.int8]:
         raise NotImplementedError
 
-    def count_up(self, games: Games, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
-
     def load(self, games: Games, i: int, state: int) -> None:
         games.number[i] = state
-
-    def action_of(self, state: int, move: int) -> int:
-        return move
-
-    def move_of(self, state: int, action: int) -> int:
-        return action
 
 
 class ScriptedNetwork:

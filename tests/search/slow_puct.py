@@ -18,6 +18,7 @@ class SlowNode:
     w: float = 0.0
     lost: int = 0  # visits under way, counted as lost
     pending: bool = False
+    closed: float | None = None  # what was said of it, where there was no room for its children
     exact: float | None = None  # its value for the player to move, where the game is over or the node is solved
     children: dict[int, "SlowNode"] = field(default_factory=dict)
 
@@ -40,8 +41,9 @@ class SlowPuct:
                 if path[-1].pending:
                     break
                 simulations -= 1
-                if path[-1].exact is not None:
-                    self._count(path, path[-1].exact)
+                known = path[-1].exact if path[-1].exact is not None else path[-1].closed
+                if known is not None:
+                    self._count(path, known)
                 else:
                     for node in path:
                         node.n, node.w, node.lost = node.n + 1, node.w - 1, node.lost + 1
@@ -83,6 +85,8 @@ class SlowPuct:
                 for action in legal:
                     leaf.children[action] = SlowNode((5 * leaf.number + action + 1) % 100_003, said.priors[action])
                 self.used += len(legal)
+            else:
+                leaf.closed = said.value
             self._count(path, said.value)
 
     @staticmethod

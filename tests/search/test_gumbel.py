@@ -16,6 +16,7 @@ from tengen.search.gumbel import (
 from tengen.search.searcher import Searcher
 from tengen.search.tree import TERMINAL, expand, new_trees
 
+from .networks import searcher_of
 from .scripted import Said, Script, ScriptedGame, ScriptedNetwork, at, look, script_of, visits_and_sums, wild_script
 
 A, B, C, D = range(4)
@@ -24,7 +25,7 @@ ONLY = np.array([0])
 
 def searcher_for(script: Script, parameters: GumbelParameters, leaves: int = 1) -> tuple[Searcher, ScriptedNetwork]:
     network = ScriptedNetwork(script)
-    return Searcher(ScriptedGame(script), network, parameters, leaves=leaves), network
+    return searcher_of(ScriptedGame(script), network, parameters, leaves=leaves), network
 
 
 # ------------------------------------------------------------------------------------ against mctx 0.0.71
@@ -112,7 +113,7 @@ def test_a_search_finds_what_mctx_finds(golden: Golden) -> None:
     roots = searcher.game.allocate(1)
     roots.number[0] = golden.root
     searcher.begin(roots, ONLY, golden.simulations)
-    searcher._noise[0] = golden.noise or 0.0
+    searcher.rule._noise[0] = golden.noise or 0.0
     while searcher.step(roots, ONLY):
         pass
     result = searcher.conclude(ONLY)
@@ -217,7 +218,7 @@ def test_only_the_considered_actions_are_visited_and_noise_draws_them() -> None:
     searcher, _ = searcher_for(flat([0, 0, 0, 0]), GumbelParameters(2))
     roots = searcher.game.allocate(1)
     searcher.begin(roots, ONLY, 8)
-    searcher._noise[0] = [0.1, 3.0, 0.2, 2.0]
+    searcher.rule._noise[0] = [0.1, 3.0, 0.2, 2.0]
     while searcher.step(roots, ONLY):
         pass
     assert searcher.conclude(ONLY).visits[0].tolist() == [0, 4, 0, 4]
@@ -228,8 +229,8 @@ def test_actions_are_drawn_as_often_as_the_network_finds_them_likely() -> None:
     """The Gumbel-max trick: with one considered action and no search to speak of, choices follow the policy."""
     priors, games = (0.5, 0.3, 0.2, 0.0), 4000
     game = ScriptedGame(lambda number: Said(0.0, priors if number == 0 else (1, 0, 0, 0)))
-    searcher = Searcher(game, ScriptedNetwork(game.script), GumbelParameters(1), trees=games, nodes=20, seed=3)
-    chosen = searcher.search(game.allocate(games), np.arange(games), 1, noise=1.0).chosen
+    searcher = searcher_of(game, ScriptedNetwork(game.script), GumbelParameters(1), trees=games, nodes=20, seed=3)
+    chosen = searcher.search(game.allocate(games), np.arange(games), 1, explore=1.0).chosen
     shares = np.bincount(chosen, minlength=4) / games
     assert shares == pytest.approx(priors, abs=0.03)
 
@@ -339,10 +340,10 @@ def test_a_move_found_lost_by_its_last_visit_is_not_played() -> None:
     assert searcher.conclude(ONLY).chosen[0] == C
 
 
-def test_pruning_is_refused() -> None:
+def test_the_improved_policy_is_what_a_network_learns() -> None:
     searcher, _ = searcher_for(formula, GumbelParameters())
-    with pytest.raises(ValueError, match="belongs to PUCT"):
-        searcher.pruned_policy(ONLY)
+    result = searcher.search(searcher.game.allocate(1), ONLY, 16)
+    assert result.target.tolist() == result.policy.tolist()
 
 
 def test_the_improved_policy_is_never_worse_than_the_network_s() -> None:
@@ -361,7 +362,7 @@ def test_the_improved_policy_is_never_worse_than_the_network_s() -> None:
 def test_conclusions_of_several_roots_are_their_own() -> None:
     script = wild_script(8)
     game = ScriptedGame(script)
-    searcher = Searcher(game, ScriptedNetwork(script), GumbelParameters(3), trees=3)
+    searcher = searcher_of(game, ScriptedNetwork(script), GumbelParameters(3), trees=3)
     roots = game.allocate(3)
     roots.number[:] = [0, at(1), at(2)]
     result = searcher.search(roots, np.arange(3), 12)

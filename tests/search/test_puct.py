@@ -9,7 +9,7 @@ from tengen.search.puct import PuctParameters, mix_noise, prune_visits
 from tengen.search.searcher import Searcher
 from tengen.search.tree import EXPANDED, TERMINAL, UNSEEN, expand, new_trees
 
-from .networks import Uniform
+from .networks import Uniform, searcher_of
 from .scripted import (
     Node,
     Said,
@@ -30,10 +30,11 @@ ONLY = np.array([0])
 
 
 def searcher_for(
-    script: Script, parameters: PuctParameters, leaves: int = 1, nodes: int = 10_000
+    script: Script, parameters: PuctParameters, leaves: int = 1, nodes: int = 10_000, prune: bool = False
 ) -> tuple[Searcher, ScriptedNetwork]:
     network = ScriptedNetwork(script)
-    return Searcher(ScriptedGame(script), network, parameters, leaves=leaves, nodes=nodes), network
+    rule = {"prune": prune}
+    return searcher_of(ScriptedGame(script), network, parameters, rule=rule, leaves=leaves, nodes=nodes), network
 
 
 def search(searcher: Searcher, simulations: int) -> Node:
@@ -355,8 +356,10 @@ def test_noise_is_mixed_into_the_clean_priors_of_legal_actions() -> None:
 def test_the_noise_of_a_search_is_a_dirichlet_draw(alpha: float) -> None:
     """Nine actions: mean 1/9 and variance (1/9)(8/9) / (9 alpha + 1); alpha 0 stands for 10/9."""
     game = TicTacToe()
-    searcher = Searcher(game, Uniform(game), PuctParameters(), trees=4000, nodes=16, seed=5)
-    searcher.begin(game.allocate(4000), np.arange(4000), 1, noise=1.0, alpha=alpha)
+    searcher = searcher_of(
+        game, Uniform(game), PuctParameters(), rule={"noise": 1.0, "alpha": alpha}, trees=4000, nodes=16, seed=5
+    )
+    searcher.begin(game.allocate(4000), np.arange(4000), 1, explore=1.0)
     drawn = searcher.trees.prior[:, 1:10]
     assert drawn.sum(axis=1) == pytest.approx(np.ones(4000), rel=1e-5)
     assert drawn.mean(axis=0) == pytest.approx(np.full(9, 1 / 9), rel=0.15)
@@ -368,8 +371,8 @@ def test_noise_comes_from_the_seed() -> None:
     def visits(seed: int) -> list[int]:
         script = wild_script(1)
         game = ScriptedGame(script)
-        searcher = Searcher(game, ScriptedNetwork(script), PuctParameters(), seed=seed)
-        return searcher.search(game.allocate(1), ONLY, 200, noise=0.5).visits[0].tolist()
+        searcher = searcher_of(game, ScriptedNetwork(script), PuctParameters(), rule={"noise": 0.5}, seed=seed)
+        return searcher.search(game.allocate(1), ONLY, 200, explore=1.0).visits[0].tolist()
 
     assert visits(1) == visits(1)
     assert visits(1) != visits(2)
@@ -394,7 +397,7 @@ def test_pruning_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_pruned_visits_are_the_fewest_that_puct_would_stop_at(seed: int) -> None:
     script, parameters = wild_script(seed, values=0.3), PuctParameters(2.0)
-    searcher, _ = searcher_for(script, parameters)
+    searcher, _ = searcher_for(script, parameters, prune=True)
     root = search(searcher, 400)
     n = {action: child.visits for action, child in root.children.items()}
     q = {
@@ -410,11 +413,11 @@ def test_pruned_visits_are_the_fewest_that_puct_would_stop_at(seed: int) -> None
         enough = [k for k in range(n[action] + 1) if q[action] + scale * root.priors[action] / (1 + k) <= goal]
         kept = n[action] if action == best else min([*enough, n[action]])
         expected[action] = kept if kept > 1 or action == best else 0
-    assert searcher.pruned_policy(ONLY)[0] == pytest.approx(expected / expected.sum(), abs=1e-6)
+    assert searcher.conclude(ONLY).target[0] == pytest.approx(expected / expected.sum(), abs=1e-6)
 
 
 def test_unvisited_roots_have_no_policy_to_prune() -> None:
-    searcher, _ = searcher_for(wild_script(), PuctParameters())
+    searcher, _ = searcher_for(wild_script(), PuctParameters(), prune=True)
     searcher.prepare(searcher.game.allocate(1), ONLY)
-    assert searcher.pruned_policy(ONLY).tolist() == [[0, 0, 0, 0]]
+    assert searcher.conclude(ONLY).target.tolist() == [[0, 0, 0, 0]]
     assert look(searcher.trees).children[0].stage == UNSEEN

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from tengen.encode.game_spec import GameSpec
 from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games.go.options import GoOptions
+from tengen.search.evaluation_cache import new_cache
 from tengen.search.gumbel import GumbelParameters
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
 from tengen.search.puct import PuctParameters
-from tengen.search.searcher import Searcher
 from tengen.search.tree import EXPANDED, UNSEEN
 
 from ..games.go.positions import random_game, state_from
-from .networks import Opinionated, Uniform
+from .networks import Opinionated, Seen, Uniform, searcher_of
 from .scripted import Said, ScriptedGame, ScriptedNetwork, look, wild_script
 from .tictactoe import START, TicTacToe, all_positions, best_squares, minimax
 
@@ -29,10 +30,10 @@ def go_positions(size: int, count: int, seed: int) -> list[GameState]:
     return states
 
 
-def loaded(game: Lockstep, states: list) -> object:
-    roots = game.allocate(len(states))
+def loaded(game: Seen, states: list) -> object:
+    roots = game.batch.allocate(len(states))
     for i, state in enumerate(states):
-        game.load(roots, i, state)
+        game.batch.load(roots, i, state)
     return roots
 
 
@@ -44,12 +45,12 @@ def loaded(game: Lockstep, states: list) -> object:
 def test_trees_in_lockstep_are_those_of_each_game_alone(
     parameters: PuctParameters | GumbelParameters, leaves: int
 ) -> None:
-    game = open_game(GameSpec("go", 5, "chinese", 3.5))
+    game = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
     states = go_positions(5, 12, seed=1)
-    together = Searcher(game, Opinionated(game), parameters, trees=12, nodes=3000, leaves=leaves)
+    together = searcher_of(game, Opinionated(game), parameters, trees=12, nodes=3000, leaves=leaves)
     results = together.search(loaded(game, states), np.arange(12), 70)
     for i, state in enumerate(states):
-        alone = Searcher(game, Opinionated(game), parameters, nodes=3000, leaves=leaves)
+        alone = searcher_of(game, Opinionated(game), parameters, nodes=3000, leaves=leaves)
         result = alone.search(loaded(game, [state]), np.array([0]), 70)
         assert look(together.trees, i) == look(alone.trees)
         for name in result._fields:
@@ -58,15 +59,15 @@ def test_trees_in_lockstep_are_those_of_each_game_alone(
 
 @both_searches
 def test_only_the_games_that_are_named_are_searched(parameters: PuctParameters | GumbelParameters) -> None:
-    game = open_game(GameSpec("go", 5, "chinese", 3.5))
+    game = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
     states = go_positions(5, 6, seed=2)
     roots = loaded(game, states)
-    searcher = Searcher(game, Opinionated(game), parameters, trees=6, nodes=3000)
+    searcher = searcher_of(game, Opinionated(game), parameters, trees=6, nodes=3000)
     some = np.array([4, 1])
     first = searcher.search(roots, some, 30)
     assert [look(searcher.trees, b).stage for b in (0, 2, 3, 5)] == [UNSEEN] * 4
     rest = searcher.search(roots, np.array([0, 2, 3, 5]), 30)
-    again = Searcher(game, Opinionated(game), parameters, trees=6, nodes=3000).search(roots, np.arange(6), 30)
+    again = searcher_of(game, Opinionated(game), parameters, trees=6, nodes=3000).search(roots, np.arange(6), 30)
     assert np.array_equal(again.visits[some], first.visits)
     assert np.array_equal(again.visits[[0, 2, 3, 5]], rest.visits)
 
@@ -76,13 +77,14 @@ def test_games_with_different_numbers_of_simulations_do_not_disturb_each_other(
     parameters: PuctParameters | GumbelParameters,
 ) -> None:
     game = TicTacToe()
-    roots = game.allocate(4)
-    searcher = Searcher(game, Opinionated(game), parameters, trees=4)
+    roots = game.batch.allocate(4)
+    searcher = searcher_of(game, Opinionated(game), parameters, trees=4)
     fast = searcher.search(roots, np.array([0, 2]), 8)
     full = searcher.search(roots, np.array([1, 3]), 40)
     for result, simulations in ((fast, 8), (full, 40)):
-        alone = Searcher(game, Opinionated(game), parameters).search(game.allocate(1), np.array([0]), simulations)
-        assert result.visits.tolist() == 2 * alone.visits.tolist()
+        alone = searcher_of(game, Opinionated(game), parameters)
+        visits = alone.search(game.allocate(1), np.array([0]), simulations).visits
+        assert result.visits.tolist() == 2 * visits.tolist()
 
 
 # ------------------------------------------------------------------------------------------- the cache
@@ -91,11 +93,11 @@ def test_games_with_different_numbers_of_simulations_do_not_disturb_each_other(
 @both_searches
 @pytest.mark.parametrize("slots", [1, 16, 1 << 14])
 def test_the_cache_changes_nothing_but_the_work(parameters: PuctParameters | GumbelParameters, slots: int) -> None:
-    game = open_game(GameSpec("go", 5, "chinese", 3.5))
+    game = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
     states = go_positions(5, 5, seed=3) * 2  # every position twice: duplicates inside a batch
     roots = loaded(game, states)
-    plain = Searcher(game, Opinionated(game), parameters, trees=10, nodes=3000, cache=1)
-    cached = Searcher(game, Opinionated(game), parameters, trees=10, nodes=3000, cache=slots)
+    plain = searcher_of(game, Opinionated(game), parameters, trees=10, nodes=3000, cache=1)
+    cached = searcher_of(game, Opinionated(game), parameters, trees=10, nodes=3000, cache=slots)
     index = np.arange(10)
     one, two = plain.search(roots, index, 60), cached.search(roots, index, 60)
     assert np.array_equal(one.visits, two.visits) and np.array_equal(one.policy, two.policy)
@@ -105,25 +107,26 @@ def test_the_cache_changes_nothing_but_the_work(parameters: PuctParameters | Gum
 
 
 def test_a_position_twice_in_a_batch_is_evaluated_once() -> None:
-    game = open_game(GameSpec("go", 5, "chinese", 3.5))
+    game = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
     network = Opinionated(game)
-    searcher = Searcher(game, network, PUCT, trees=64)
-    searcher.prepare(game.allocate(64), np.arange(64))
+    searcher = searcher_of(game, network, PUCT, trees=64)
+    searcher.prepare(game.batch.allocate(64), np.arange(64))
     assert network.batches == [1]
-    searcher.search(game.allocate(64), np.arange(64), 10)
+    searcher.search(game.batch.allocate(64), np.arange(64), 10)
     assert max(network.batches) == 1
     searcher.forget(np.arange(64))
     before = searcher.counts.evaluations
-    searcher.search(game.allocate(64), np.arange(64), 10)
+    searcher.search(game.batch.allocate(64), np.arange(64), 10)
     assert searcher.counts.evaluations == before, "all of it was known"
 
 
 def test_a_cache_can_be_shared_by_searchers() -> None:
     game = TicTacToe()
-    first = Searcher(game, Opinionated(game), PUCT, cache=1 << 20)
-    first.search(game.allocate(1), np.array([0]), 50)
-    second = Searcher(game, Opinionated(game), PUCT, cache=first.cache)
-    second.search(game.allocate(1), np.array([0]), 50)
+    cache = new_cache(1 << 20, 9)
+    first = searcher_of(game, Opinionated(game), PUCT, cache=cache)
+    first.search(game.batch.allocate(1), np.array([0]), 50)
+    second = searcher_of(game, Opinionated(game), PUCT, cache=cache)
+    second.search(game.batch.allocate(1), np.array([0]), 50)
     assert second.counts.evaluations == 0
     assert look(first.trees) == look(second.trees)
 
@@ -134,21 +137,21 @@ def test_a_cache_can_be_shared_by_searchers() -> None:
 @both_searches
 def test_a_kept_tree_belongs_to_the_game_that_was_played_on(parameters: PuctParameters | GumbelParameters) -> None:
     """Every child of a kept tree is a legal action of the position, and its priors are the network's for it."""
-    game = open_game(GameSpec("go", 5, "chinese", 3.5))
-    roots, index = game.allocate(8), np.arange(8)
-    network = Opinionated(game)
-    searcher = Searcher(game, network, parameters, trees=8, nodes=6000, seed=1)
+    game = GameSpec(GoOptions(5, "chinese", 3.5), "compact")
+    roots, index = game.batch.allocate(8), np.arange(8)
+    network, noise = Opinionated(game), {"noise": 0.3} if parameters is PUCT else {}
+    searcher = searcher_of(game, network, parameters, rule=noise, trees=8, nodes=6000, seed=1)
     legal, over, values = np.zeros((8, 26), np.bool_), np.zeros(8, np.bool_), np.zeros(8, np.float32)
     kept = 0
     for _ in range(12):
-        result = searcher.search(roots, index, 40, noise=0.3)
-        game.play(roots, result.chosen)
+        result = searcher.search(roots, index, 40, explore=1.0)
+        game.batch.play(roots, result.chosen)
         searcher.advance(result.chosen)
-        game.judge(roots, 8, legal, over, values)
-        game.restart(roots, index[over])
+        game.batch.judge(roots, 8, legal, over, values)
+        game.batch.restart(roots, index[over])
         searcher.forget(index[over])
-        planes = np.zeros((8, game.planes, 5, 5), np.uint8)
-        game.encode(roots, 8, planes)
+        planes = np.zeros((8, *game.shape), np.uint8)
+        game.encoder.encode_games(roots, 8, planes)
         logits, _ = network.evaluate(planes)
         for b in range(8):
             root = look(searcher.trees, b)
@@ -163,11 +166,11 @@ def test_a_kept_tree_belongs_to_the_game_that_was_played_on(parameters: PuctPara
 def test_visits_of_a_kept_tree_count_on() -> None:
     script = wild_script(2, ends=0)
     game = ScriptedGame(script)
-    searcher = Searcher(game, ScriptedNetwork(script), PUCT)
-    roots, only = game.allocate(1), np.array([0])
+    searcher = searcher_of(game, ScriptedNetwork(script), PUCT)
+    roots, only = game.batch.allocate(1), np.array([0])
     first = searcher.search(roots, only, 100)
     child = look(searcher.trees).children[int(first.chosen[0])]
-    game.play(roots, first.chosen)
+    game.batch.play(roots, first.chosen)
     searcher.advance(first.chosen)
     second = searcher.search(roots, only, 50)
     assert second.visits.sum() == child.visits - 1 + 50
@@ -176,10 +179,10 @@ def test_visits_of_a_kept_tree_count_on() -> None:
 def test_roots_that_cannot_be_searched_are_refused() -> None:
     game, only = TicTacToe(), np.array([0])
     with pytest.raises(ValueError, match="have no room in its tree"):
-        Searcher(game, Uniform(game), PUCT, nodes=9).search(game.allocate(1), only, 5)
+        searcher_of(game, Uniform(game), PUCT, nodes=9).search(game.batch.allocate(1), only, 5)
     over = loaded(game, [(1, 1, 1, 2, 2, 0, 0, 0, 0)])
     with pytest.raises(ValueError, match="over cannot be searched"):
-        Searcher(game, Uniform(game), PUCT).search(over, only, 5)
+        searcher_of(game, Uniform(game), PUCT).search(over, only, 5)
 
 
 def test_a_network_without_a_value_is_refused() -> None:
@@ -189,14 +192,14 @@ def test_a_network_without_a_value_is_refused() -> None:
 
     game = TicTacToe()
     with pytest.raises(ValueError, match="value head"):
-        Searcher(game, Policy(game), PUCT).search(game.allocate(1), np.array([0]), 1)
+        searcher_of(game, Policy(game), PUCT).search(game.batch.allocate(1), np.array([0]), 1)
 
 
 def test_the_deepest_path_has_an_end() -> None:
     """A game of one move at a time: after 256 of them the last position is visited again and again."""
     game = ScriptedGame(lambda number: Said(0.1, (1, 0, 0, 0)))
-    searcher = Searcher(game, ScriptedNetwork(game.script), PUCT)
-    result = searcher.search(game.allocate(1), np.array([0]), 300)
+    searcher = searcher_of(game, ScriptedNetwork(game.script), PUCT)
+    result = searcher.search(game.batch.allocate(1), np.array([0]), 300)
     assert result.visits[0].tolist() == [300, 0, 0, 0]
     assert searcher.trees.used[0] == 258  # the root, and one child for each position but the deepest's
 
@@ -209,7 +212,7 @@ def test_tic_tac_toe_is_solved_by_puct_from_every_position() -> None:
     game, boards = TicTacToe(), all_positions()
     assert len(boards) == 4520 and minimax(START) == 0
     boards = boards[::4]
-    searcher = Searcher(game, Uniform(game), PUCT, trees=len(boards), nodes=4000)
+    searcher = searcher_of(game, Uniform(game), PUCT, trees=len(boards), nodes=4000)
     result = searcher.search(loaded(game, boards), np.arange(len(boards)), 3000)
     assert [board for i, board in enumerate(boards) if int(result.chosen[i]) not in best_squares(board)] == []
     exact = np.array([minimax(board) for board in boards])
@@ -219,7 +222,7 @@ def test_tic_tac_toe_is_solved_by_puct_from_every_position() -> None:
 
 def test_tic_tac_toe_is_solved_by_gumbel_search_from_nearly_every_position() -> None:
     game, boards = TicTacToe(), [board for board in all_positions()[::4] if sum(map(bool, board)) >= 2]
-    searcher = Searcher(game, Uniform(game), GUMBEL, trees=len(boards), nodes=4000)
+    searcher = searcher_of(game, Uniform(game), GUMBEL, trees=len(boards), nodes=4000)
     result = searcher.search(loaded(game, boards), np.arange(len(boards)), 600)
     wrong = [board for i, board in enumerate(boards) if int(result.chosen[i]) not in best_squares(board)]
     assert len(wrong) <= len(boards) // 200
@@ -244,11 +247,11 @@ def solve(state: GameState, alpha: int = -1, beta: int = 1) -> int:
 def test_the_smallest_board_is_solved(parameters: PuctParameters | GumbelParameters, komi: float, exact: int) -> None:
     """2x2 Go is worth one point to Black, superko and all."""
     assert solve(GameState.new(2, "tromp-taylor", komi)) == exact
-    game = open_game(GameSpec("go", 2, "tromp-taylor", komi, limit=200))
-    searcher = Searcher(game, Uniform(game), parameters, nodes=100_000)
-    result = searcher.search(game.allocate(1), np.array([0]), 8000)
+    game = GameSpec(GoOptions(2, "tromp-taylor", komi, limit=200), "compact")
+    searcher = searcher_of(game, Uniform(game), parameters, nodes=100_000)
+    result = searcher.search(game.batch.allocate(1), np.array([0]), 8000)
     assert result.value[0] == pytest.approx(exact, abs=0.15)
-    move = game.move_of(GameState.new(2), int(result.chosen[0]))
+    move = GameState.new(2).move_of(int(result.chosen[0]))
     assert solve(GameState.new(2, "tromp-taylor", komi).play(move)) == -exact
 
 
@@ -278,12 +281,12 @@ def test_fights_on_3x3_are_solved(parameters: PuctParameters | GumbelParameters)
         states.append(state)
     exact = np.array([solve(state) for state in states])
     assert set(exact.tolist()) == {-1, 1}
-    game = open_game(GameSpec("go", 3, "tromp-taylor", 0.0, limit=200))
-    searcher = Searcher(game, Uniform(game), parameters, trees=len(states), nodes=60_000)
+    game = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=200), "compact")
+    searcher = searcher_of(game, Uniform(game), parameters, trees=len(states), nodes=60_000)
     result = searcher.search(loaded(game, states), np.arange(len(states)), 6000)
     assert result.value == pytest.approx(exact, abs=0.15)
     for state, action, value in zip(states, result.chosen, exact):
-        assert solve(state.play(game.move_of(state, int(action)))) == -value
+        assert solve(state.play(state.move_of(int(action)))) == -value
 
 
 def test_values_are_those_of_the_player_to_move() -> None:
@@ -293,9 +296,9 @@ def test_values_are_those_of_the_player_to_move() -> None:
         X X X
         . X .
     """
-    game = open_game(GameSpec("go", 3, "tromp-taylor", 0.0, limit=200))
+    game = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=200), "compact")
     for to_play, expected in ((BLACK, 1), (WHITE, -1)):
         state = state_from(owned, "tromp-taylor", to_play, 0.0)
-        searcher = Searcher(game, Uniform(game), PUCT, nodes=60_000)
+        searcher = searcher_of(game, Uniform(game), PUCT, nodes=60_000)
         value = searcher.search(loaded(game, [state]), np.array([0]), 3000).value[0]
         assert value == pytest.approx(expected, abs=0.2)

@@ -6,21 +6,24 @@ import pytest
 from tengen.search.puct import PuctParameters
 from tengen.search.searcher import Searcher
 from tengen.search.tree import (
+    CLOSED,
     EXPANDED,
     PENDING,
     TERMINAL,
     UNSEEN,
     Trees,
+    add_virtual_loss,
     back_up,
     clear_trees,
+    drop_root_action,
     expand,
     expand_and_back_up,
     find_child,
     new_paths,
     new_trees,
-    set_out,
 )
 
+from .networks import searcher_of
 from .scripted import ScriptedGame, ScriptedNetwork, look, wild_script
 
 EVERY_ACTION = np.ones(4, np.bool_)
@@ -34,7 +37,7 @@ def searched(seed: int, simulations: int, nodes: int = 10_000, trees: int = 1, e
     """A searcher that has grown its trees in a game without sense."""
     script = wild_script(seed, ends=ends)
     game = ScriptedGame(script)
-    searcher = Searcher(game, ScriptedNetwork(script), PuctParameters(), trees=trees, nodes=nodes)
+    searcher = searcher_of(game, ScriptedNetwork(script), PuctParameters(), trees=trees, nodes=nodes)
     roots, index = game.allocate(trees), np.arange(trees)
     if simulations:
         searcher.search(roots, index, simulations)
@@ -67,11 +70,13 @@ def test_logits_as_large_as_floats_are_do_no_harm() -> None:
     assert list(look(trees).priors.values()) == [0.5, 0.5, 0.0, 0.0]
 
 
-def test_a_tree_without_room_is_left_as_it_was() -> None:
+def test_a_tree_without_room_is_left_as_it_was_but_for_the_closed_leaf() -> None:
     trees = new_trees(1, 8)
     expand(trees, 0, 0, EVERY_ACTION, logits(0.25, 0.25, 0.25, 0.25))
     before = look(trees)
     expand(trees, 0, 3, EVERY_ACTION, logits(0.25, 0.25, 0.25, 0.25))  # 1 + 4 + 4 would be nine
+    assert trees.stage[0, 3] == CLOSED
+    trees.stage[0, 3] = UNSEEN
     assert look(trees) == before
     assert trees.used[0] == 5
     expand(trees, 0, 3, np.array([True, True, True, False]), logits(0.25, 0.25, 0.25, 0.25))  # eight fit
@@ -90,7 +95,7 @@ def test_a_path_under_way_looks_lost_to_everyone_and_its_value_flips_its_sign_at
     trees, nodes = chain_of_three()
     paths = new_paths(1, 8)
     paths.nodes[0, :4], paths.length[0] = nodes, 3
-    set_out(trees, paths, 0)
+    add_virtual_loss(trees, paths, 0)
     assert trees.visits[0].tolist() == [1, 1, 1, 1]
     assert trees.value_sum[0].tolist() == [-1, -1, -1, -1]
     back_up(trees, paths, 0, np.float32(0.5))
@@ -106,7 +111,7 @@ def test_finished_games_are_marked_with_their_exact_value_and_have_no_children()
     paths.length[:] = 1
     paths.nodes[:, 1] = [2, 3]
     for k in range(2):
-        set_out(trees, paths, k)
+        add_virtual_loss(trees, paths, k)
     legal, over = np.ones((2, 4), np.bool_), np.array([True, False])
     results, values = np.array([-1, 0], np.float32), np.array([0.75, 0.25], np.float32)
     expand_and_back_up(trees, paths, 2, legal, over, results, np.zeros((2, 4), np.float32), values)
@@ -171,7 +176,7 @@ def test_no_evaluation_stays_pending() -> None:
     for leaves in (1, 4):
         script = wild_script(9)
         game = ScriptedGame(script)
-        searcher = Searcher(game, ScriptedNetwork(script), PuctParameters(), leaves=leaves)
+        searcher = searcher_of(game, ScriptedNetwork(script), PuctParameters(), leaves=leaves)
         searcher.search(game.allocate(1), np.array([0]), 100)
         assert PENDING not in searcher.trees.stage[0, : searcher.trees.used[0]]
 
@@ -181,3 +186,45 @@ def test_clear_trees_takes_any_index() -> None:
     expand(trees, 1, 0, EVERY_ACTION, logits(0.25, 0.25, 0.25, 0.25))
     clear_trees(trees, np.array([], np.int64))
     assert trees.used.tolist() == [1, 5]
+
+
+def test_a_leaf_without_room_is_closed_keeps_its_value_and_opens_when_there_is_room_again() -> None:
+    searcher = searched(seed=2, simulations=200, nodes=30, ends=0)
+    trees = searcher.trees
+    closed = np.flatnonzero(trees.stage[0, : trees.used[0]] == CLOSED)
+    assert len(closed)
+    for node in closed:
+        assert trees.value_sum[0, node] == pytest.approx(-trees.value[0, node] * trees.visits[0, node], rel=1e-4)
+    before = searcher.counts.evaluations
+    searcher.search(searcher.game.allocate(1), np.array([0]), 100)
+    assert searcher.counts.evaluations - before < 20, "what is closed is not evaluated again"
+    kept = next(action for action, child in look(trees).children.items() if child.children)
+    searcher.advance(np.array([kept]))
+    assert CLOSED not in trees.stage[0, : trees.used[0]]
+
+
+def test_a_tree_is_full_when_no_leaf_finds_room() -> None:
+    assert searched(seed=2, simulations=200, nodes=30, ends=0).is_full()
+    assert not searched(seed=2, simulations=10, nodes=1000, ends=0).is_full()
+
+
+@pytest.mark.parametrize("action", range(4))
+def test_a_forbidden_action_leaves_the_root_and_takes_nothing_else_along(action: int) -> None:
+    searcher = searched(seed=3, simulations=80, ends=0)
+    before = look(searcher.trees)
+    searcher.forbid(0, action)
+    after = look(searcher.trees)
+    rest = {other: child for other, child in before.children.items() if other != action}
+    assert after.children == rest
+    assert after.priors == {other: before.priors[other] for other in rest}
+    roots = searcher.game.allocate(1)
+    result = searcher.search(roots, np.array([0]), 50)
+    assert result.visits[0, action] == 0 and int(result.chosen[0]) != action
+
+
+def test_the_only_action_of_a_root_cannot_be_forbidden_nor_one_that_it_does_not_have() -> None:
+    trees = new_trees(1, 9)
+    expand(trees, 0, 0, np.array([False, True, False, False]), logits(0.25, 0.25, 0.25, 0.25))
+    for action in (1, 2):
+        drop_root_action(trees, 0, action)
+        assert list(look(trees).children) == [1]

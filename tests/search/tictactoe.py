@@ -1,16 +1,16 @@
-"""Tic-tac-toe as a `Lockstep`, in plain NumPy, and its exact solution: proof that tree search knows no game.
+"""Tic-tac-toe as a `BatchedGame`, in plain NumPy, and its exact solution: proof that tree search knows no game.
 
 A board is nine squares of 0 (empty), 1 (who began) and 2; actions are squares.
 """
 
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.search.lockstep import GameSpec
+from tengen.games.batch import BatchedGame
 
 Board = tuple[int, ...]
 START: Board = (0,) * 9
@@ -23,16 +23,24 @@ class Games(NamedTuple):
     squares: NDArray[np.uint8]  # [B, 9]
 
 
-@dataclass
-class TicTacToe:
-    """Many games of tic-tac-toe."""
+class TicTacToe(BatchedGame):
+    """Many games of tic-tac-toe, and their own encoder."""
 
-    spec: GameSpec = field(default_factory=GameSpec)
-    planes: int = 2
-    height: int = 3
-    width: int = 3
-    actions: int = 9
-    branching: int = 9
+    planes, height, width, actions, branching = 2, 3, 3, 9, 9
+
+    game = SimpleNamespace(territory=False)
+
+    @property
+    def batch(self) -> Self:
+        return self
+
+    @property
+    def encoder(self) -> Any:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.planes, self.height, self.width
 
     def allocate(self, count: int) -> Games:
         return Games(np.zeros((count, 9), np.uint8))
@@ -61,7 +69,7 @@ class TicTacToe:
         values[:count] = -1.0 * won.any(axis=1)  # who has made a row is never to move
         legal[:count] = (squares == 0) & ~over[:count, None]
 
-    def encode(self, games: Games, count: int, planes: NDArray[np.uint8]) -> None:
+    def encode_games(self, games: Games, count: int, planes: NDArray[np.uint8]) -> None:
         player = self.to_play(games)[:count, None]
         planes[:count, 0] = (games.squares[:count] == player).reshape(count, 3, 3)
         planes[:count, 1] = (games.squares[:count] == 3 - player).reshape(count, 3, 3)
@@ -69,17 +77,8 @@ class TicTacToe:
     def to_play(self, games: Games) -> NDArray[np.int8]:
         return (1 + (games.squares > 0).sum(axis=1) % 2).astype(np.int8)
 
-    def count_up(self, games: Games, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
-
     def load(self, games: Games, i: int, state: Board) -> None:
         games.squares[i] = state
-
-    def action_of(self, state: Board, move: int) -> int:
-        return move
-
-    def move_of(self, state: Board, action: int) -> int:
-        return action
 
 
 def played(board: Board, square: int) -> Board:

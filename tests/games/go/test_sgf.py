@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tengen.games.go.sgf import MAX_MOVES, SgfError, main_line, read_record, read_sgf, rules_of, write_sgf
 from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState, from_gtp, to_gtp
+from tengen.games.go.sgf import MAX_MOVES, SgfError, main_line, read_record, read_sgf, rules_of, write_sgf
 
 
 def played(state: GameState, *points: str) -> GameState:

@@ -6,35 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState
+from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.board import MOVES, PASSES, TO_PLAY, board_at
-from tengen.games.go.coordinates import to_policy
-from tengen.games.go.lockstep import (
-    GoGames,
-    allocate_games,
-    copy_games,
-    count_games,
-    follow_paths,
-    judge_games,
-    play_games,
-    restart_games,
-)
+from tengen.games.go.options import GoOptions
 
 from .positions import choices, pick, state_from
 
 AREA_RULES = [name for name, rules in RULES.items() if rules.scoring == "area"]
 
 
-def empty_games(count: int, size: int, rules: str, limit: int = 300, past: int = 0) -> GoGames:
-    games = allocate_games(size, count, limit, past)
-    restart_games(games, np.arange(count), size, RULES[rules].flags)
-    return games
+def batch_of(size: int, rules: str, komi: float = float("nan"), limit: int = 300, past: int = 0) -> BatchedGo:
+    return BatchedGo(GoOptions(size, rules, komi, limit=limit), past)
 
 
-def judged(games: GoGames, count: int, size: int, rules: str, komi: float = 7.5, limit: int = 300) -> tuple:
+def judged(batch: BatchedGo, games: GoGames, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Legal actions, ends and values, written over nonsense."""
-    legal = np.ones((count, size * size + 1), np.bool_)
+    legal = np.ones((count, batch.actions), np.bool_)
     over, values = np.ones(count, np.bool_), np.full(count, 9, np.float32)
-    judge_games(games, count, RULES[rules].flags, komi, limit, legal, over, values)
+    batch.judge(games, count, legal, over, values)
     return legal, over, values
 
 
@@ -52,7 +41,7 @@ def assert_is(games: GoGames, i: int, state: GameState) -> None:
 
 
 def legal_mask(state: GameState) -> list[bool]:
-    legal = {to_policy(move, state.size) for move in state.legal_moves()}
+    legal = {state.action_of(move) for move in state.legal_moves()}
     return [action in legal for action in range(state.size**2 + 1)]
 
 
@@ -66,9 +55,10 @@ def value_of(state: GameState) -> float:
 def test_games_in_lockstep_are_those_of_the_friendly_state(size: int, rules: str, games: list[list[int]]) -> None:
     count = len(games)
     states = [GameState.new(size, rules) for _ in games]
-    boards = empty_games(count, size, rules, past=8)
+    batch = batch_of(size, rules, past=8)
+    boards = batch.allocate(count)
     for ply in range(max(map(len, games))):
-        legal, over, values = judged(boards, count, size, rules, states[0].komi)
+        legal, over, values = judged(batch, boards, count)
         actions = np.full(count, -1)
         for i, (state, numbers) in enumerate(zip(states, games)):
             assert_is(boards, i, state)
@@ -77,9 +67,9 @@ def test_games_in_lockstep_are_those_of_the_friendly_state(size: int, rules: str
             assert values[i] == (value_of(state) if state.is_over else 0)
             if not state.is_over and ply < len(numbers):
                 move = pick(state, numbers[ply])
-                actions[i] = to_policy(move, size)
+                actions[i] = state.action_of(move)
                 states[i] = state.play(move)
-        play_games(boards, actions, RULES[rules].flags)
+        batch.play(boards, actions)
 
 
 @given(size=st.integers(2, 5), rules=st.sampled_from(AREA_RULES), numbers=choices, begun=st.integers(0, 60))
@@ -87,59 +77,65 @@ def test_a_path_leads_where_its_moves_lead(size: int, rules: str, numbers: list[
     states = [GameState.new(size, rules)]
     while len(states) <= len(numbers) and not states[-1].is_over:
         states.append(states[-1].play(pick(states[-1], numbers[len(states) - 1])))
-    actions = [to_policy(move, size) for _, move in states[-1].moves]
+    actions = [states[-1].action_of(move) for _, move in states[-1].moves]
     begun = min(begun, len(actions))
-    flags = RULES[rules].flags
-    roots, leaves = empty_games(3, size, rules, past=3), empty_games(4, size, rules, past=3)
+    batch = batch_of(size, rules, past=3)
+    roots, leaves = batch.allocate(3), batch.allocate(4)
     for action in actions[:begun]:
-        play_games(roots, np.array([-1, action]), flags)
+        batch.play(roots, np.array([-1, action]))
     rest = actions[begun:]
     paths = np.full((4, 200), 77, np.int16)
     lengths = np.array([len(rest), 0, len(rest) // 2, len(rest) - len(rest) // 3])
     for row, length in enumerate(lengths):
         paths[row, :length] = rest[:length]
-    play_games(leaves, np.array([0, 0, -1, 1]), flags)  # whatever stood there before
-    follow_paths(roots, np.array([1, 1, 1, 1]), paths, lengths, leaves, flags)
+    batch.play(leaves, np.array([0, 0, -1, 1]))  # whatever stood there before
+    batch.follow(roots, np.array([1, 1, 1, 1]), paths, lengths, leaves)
     for row, length in enumerate(lengths):
         assert_is(leaves, row, states[begun + length])
     assert_is(roots, 1, states[begun])
 
 
 def test_games_end_with_two_passes_and_are_counted_as_they_stand() -> None:
-    games = empty_games(3, 3, "tromp-taylor")
+    batch = batch_of(3, "tromp-taylor")
+    games = batch.allocate(3)
     for actions in ([4, 4, 9], [9, 0, 9], [9, 9, -1], [-1, 9, -1]):
-        play_games(games, np.array(actions), RULES["tromp-taylor"].flags)
+        batch.play(games, np.array(actions))
     # A stone in the centre that owns all nine points, White to move; the same and a white stone in a corner, so that
     # the empty points are nobody's, Black to move; and nothing at all, Black to move.
     for komi, expected in ((-0.5, [-1, 1, 1]), (0.0, [-1, 0, 0]), (9.0, [0, -1, -1]), (9.5, [1, -1, -1])):
-        legal, over, values = judged(games, 3, 3, "tromp-taylor", komi)
+        games.komi[:] = komi
+        legal, over, values = judged(batch, games, 3)
         assert over.all() and not legal.any()
         assert values.tolist() == expected
 
 
 def test_a_game_that_reaches_its_limit_is_counted() -> None:
-    games = empty_games(2, 3, "chinese", limit=5)
-    flags = RULES["chinese"].flags
+    batch = batch_of(3, "chinese", 0.5, limit=5)
+    games = batch.allocate(2)
     for ply, action in enumerate([4, 0, 1, 8]):
-        play_games(games, np.array([action, -1]), flags)
-        _, over, _ = judged(games, 2, 3, "chinese", 0.5, limit=5)
+        batch.play(games, np.array([action, -1]))
+        _, over, _ = judged(batch, games, 2)
         assert not over.any(), ply
-    play_games(games, np.array([3]), flags)
-    legal, over, values = judged(games, 2, 3, "chinese", 0.5, limit=5)
+    batch.play(games, np.array([3]))
+    legal, over, values = judged(batch, games, 2)
     assert over.tolist() == [True, False]
     assert not legal[0].any() and legal[1].all()
     assert values.tolist() == [-1, 0]  # Black is ahead by more than 0.5, and White is to move
 
 
 def test_copies_are_whole_and_apart() -> None:
-    source, target = empty_games(3, 5, "chinese", past=4), empty_games(5, 5, "chinese", past=4)
-    flags = RULES["chinese"].flags
+    batch = batch_of(5, "chinese", past=4)
+    source, target = batch.allocate(3), batch.allocate(5)
+    source.komi[:] = [1.5, 2.5, 3.5]
     states = [GameState.new(5), GameState.new(5), GameState.new(5)]
     for moves in ([12, 0, 1], [7, 5, PASS], [11, 6, 2]):
-        play_games(source, np.array([to_policy(move, 5) for move in moves]), flags)
+        batch.play(source, np.array([states[0].action_of(move) for move in moves]))
         states = [state.play(move) for state, move in zip(states, moves)]
-    copy_games(source, np.array([2, 0, 2]), target, np.array([0, 3, 4]))
-    play_games(source, np.array([20, 20, 20]), flags)
+    batch.mark_dead(source, 2, frozenset([11]))
+    batch.copy(source, np.array([2, 0, 2]), target, np.array([0, 3, 4]))
+    batch.play(source, np.array([20, 20, 20]))
+    assert target.komi.tolist() == [3.5, 7.5, 7.5, 1.5, 3.5]
+    assert target.dead.any(axis=1).tolist() == [True, False, False, False, True]
     assert_is(target, 0, states[2])
     assert_is(target, 3, states[0])
     assert_is(target, 4, states[2])
@@ -148,11 +144,14 @@ def test_copies_are_whole_and_apart() -> None:
 
 
 def test_a_restarted_game_knows_nothing_of_the_last_one() -> None:
-    games = empty_games(2, 4, "aga", past=3)
+    batch = batch_of(4, "aga", past=3)
+    games = batch.allocate(2)
     for actions in ([5, 6], [16, 7], [3, 16], [16, 16]):
-        play_games(games, np.array(actions), RULES["aga"].flags)
+        batch.play(games, np.array(actions))
     assert games.boards.info[0, PASSES] == 1
-    restart_games(games, np.array([0]), 4, RULES["aga"].flags)
+    batch.mark_dead(games, 0, frozenset([5]))
+    batch.restart(games, np.array([0]))
+    assert not games.dead.any()
     assert_is(games, 0, GameState.new(4, "aga"))
     assert games.boards.info[1, MOVES] == 4 and games.boards.info[1, TO_PLAY] == BLACK
 
@@ -168,10 +167,10 @@ SHARED = """
 
 def test_points_are_counted_for_both_sides() -> None:
     state = state_from(SHARED, "tromp-taylor", WHITE, 2.5)
-    games = empty_games(2, 5, "tromp-taylor")
-    games.boards.color[1] = state.board.color
-    margins, ownership = np.zeros(2, np.float32), np.zeros((2, 25), np.int8)
-    count_games(games, np.array([1, 0]), 2.5, margins, ownership)
+    batch = batch_of(5, "tromp-taylor", 2.5)
+    games = batch.allocate(2)
+    batch.load(games, 1, state)
+    margins, ownership = batch.score(games, np.array([1, 0]))
     owners = state.ownership(dead=()).ravel()
     assert margins.tolist() == [state.score(dead=()), -2.5]
     assert ownership[0].tolist() == [{BLACK: 1, WHITE: -1}.get(owner, 0) for owner in owners]
@@ -183,19 +182,18 @@ def test_points_are_counted_for_both_sides() -> None:
 @pytest.mark.parametrize("size", [2, 9, 13])
 def test_random_games_to_the_end(rules: str, size: int) -> None:
     rng = np.random.default_rng(size)
-    count, flags = 6, RULES[rules].flags
-    games = empty_games(count, size, rules, limit=2000)
+    count, batch = 6, batch_of(size, rules, limit=2000)
+    games = batch.allocate(count)
     states = [GameState.new(size, rules) for _ in range(count)]
     for _ in range(60):
-        legal, over, _ = judged(games, count, size, rules, limit=2000)
+        legal, over, _ = judged(batch, games, count)
         actions = np.where(over, -1, (legal * rng.random(legal.shape)).argmax(axis=1))
         for i, action in enumerate(actions):
             if action >= 0:
                 assert legal[i].tolist() == legal_mask(states[i])
-                states[i] = states[i].play(PASS if action == size * size else int(action))
-        play_games(games, actions, flags)
-    margins, ownership = np.zeros(count, np.float32), np.zeros((count, size * size), np.int8)
-    count_games(games, np.arange(count), states[0].komi, margins, ownership)
+                states[i] = states[i].play(states[i].move_of(int(action)))
+        batch.play(games, actions)
+    margins, ownership = batch.score(games, np.arange(count))
     for i, state in enumerate(states):
-        assert margins[i] == state.score(dead=())
+        assert RULES[rules].removes_dead or margins[i] == state.score(dead=())
         assert ownership[i].sum() - state.komi == margins[i]

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from tengen.games.microchess import GameState
-from tengen.search.lockstep import GameSpec, open_game
+from tengen.games.microchess.batch import BatchedMicrochess
+from tengen.games.microchess.options import MicrochessOptions
 
-from ..games.microchess.games import random_states
+from .games import random_states
 
 RULES = [("standard", True), ("standard", False), ("ncsoft", True)]
 
 
-def spec(rules: str = "standard", double_step: bool = True, encoder: str = "microchess") -> GameSpec:
-    return GameSpec(game="microchess", size=5, rules=rules, double_step=double_step, encoder=encoder)
+def batch_of(rules: str = "standard", double_step: bool = True) -> BatchedMicrochess:
+    return BatchedMicrochess(MicrochessOptions(rules, double_step))
 
 
 def value_for_mover(state: GameState) -> float:
@@ -21,29 +22,28 @@ def value_for_mover(state: GameState) -> float:
 
 
 @pytest.mark.parametrize(("rules", "double_step"), RULES)
-def test_games_in_lockstep_are_games_of_states(rules: str, double_step: bool) -> None:
-    game = open_game(spec(rules, double_step))
+def test_games_side_by_side_are_games_of_states(rules: str, double_step: bool) -> None:
+    game = batch_of(rules, double_step)
     count, rng = 12, np.random.default_rng(50)
     games, states = game.allocate(count), [GameState.new(rules, double_step) for _ in range(count)]
     legal, over = np.empty((count, game.actions), np.bool_), np.empty(count, np.bool_)
-    values, planes = np.empty(count, np.float32), np.empty((count, game.planes, 5, 4), np.uint8)
+    values = np.empty(count, np.float32)
     ended = 0
     for _ in range(150):
         game.judge(games, count, legal, over, values)
-        game.encode(games, count, planes)
         assert game.to_play(games).tolist() == [state.to_play for state in states]
         assert over.tolist() == [state.is_over for state in states]
         assert values.tolist() == [value_for_mover(state) for state in states]
         actions = np.full(count, -1, np.int64)
         for i, state in enumerate(states):
             assert games.info[i].tolist() == state.board.info.tolist()
-            moves = [game.move_of(state, int(action)) for action in np.flatnonzero(legal[i])]
+            moves = [state.move_of(int(action)) for action in np.flatnonzero(legal[i])]
             assert sorted(moves) == state.legal_moves()
             if state.is_over:
                 ended += 1
             elif rng.random() < 0.8:  # the others are left alone for once
                 move = int(rng.choice(moves))
-                actions[i] = game.action_of(state, move)
+                actions[i] = state.action_of(move)
                 states[i] = state.play(move)
         game.play(games, actions)
         finished = np.flatnonzero(over)
@@ -55,7 +55,7 @@ def test_games_in_lockstep_are_games_of_states(rules: str, double_step: bool) ->
 
 def test_paths_lead_to_the_states_they_name() -> None:
     """Paths through repetitions included: the leaf knows the game before the root."""
-    game, rng = open_game(spec()), np.random.default_rng(51)
+    game, rng = batch_of(), np.random.default_rng(51)
     starts = [state for state in random_states(52, 6) if not state.is_over and state.double_step][::4]
     roots, leaves = game.allocate(len(starts)), game.allocate(2 * len(starts))
     for i, state in enumerate(starts):
@@ -66,7 +66,7 @@ def test_paths_lead_to_the_states_they_name() -> None:
         state = starts[root]
         while lengths[leaf] < 12 and not state.is_over and rng.random() < 0.9:
             move = int(rng.choice(state.legal_moves()))
-            paths[leaf, lengths[leaf]] = game.action_of(state, move)
+            paths[leaf, lengths[leaf]] = state.action_of(move)
             state, lengths[leaf] = state.play(move), lengths[leaf] + 1
         ends.append(state)
     game.follow(roots, index, paths, lengths, leaves)
@@ -81,7 +81,7 @@ def test_paths_lead_to_the_states_they_name() -> None:
 
 
 def test_a_search_path_that_repeats_the_game_is_a_draw() -> None:
-    game, state = open_game(spec()), GameState.new()
+    game, state = batch_of(), GameState.new()
     cycle = ["a1a2", "d5d4", "a2a1", "d4d5"]
     for text in ["a1a3", "d5d3", "a3a1", "d3d5", *cycle[:3]]:
         state = state.play(state.parse_move(text))
@@ -89,7 +89,7 @@ def test_a_search_path_that_repeats_the_game_is_a_draw() -> None:
     game.load(roots, 0, state)
     path, after = [], state
     for text in ["d4d5", *cycle]:
-        path.append(game.action_of(after, after.parse_move(text)))
+        path.append(after.action_of(after.parse_move(text)))
         after = after.play(after.parse_move(text))
     paths = np.array([path, path], np.int16)
     game.follow(roots, np.zeros(2, np.int64), paths, np.array([5, 4]), leaves)
@@ -102,7 +102,7 @@ def test_a_search_path_that_repeats_the_game_is_a_draw() -> None:
 
 
 def test_games_are_copied_with_their_past() -> None:
-    game = open_game(spec())
+    game = batch_of()
     source, target = game.allocate(3), game.allocate(4)
     states = [state for state in random_states(53, 3) if not state.is_over][-3:]
     for i, state in enumerate(states):
@@ -115,8 +115,8 @@ def test_games_are_copied_with_their_past() -> None:
     assert np.array_equal(target.squares[0], GameState.new().squares)
 
 
-def test_a_state_is_played_on_by_the_rules_of_the_lockstep() -> None:
-    game = open_game(spec("ncsoft", encoder="microchess-ncsoft"))
+def test_a_state_is_played_on_by_the_rules_of_the_batch() -> None:
+    game = batch_of("ncsoft")
     games = game.allocate(1)
     game.load(games, 0, GameState.from_fen("k3/4/r3/4/3K w - - 10 41"))
     legal, over, values = np.empty((1, game.actions), np.bool_), np.empty(1, np.bool_), np.empty(1, np.float32)
@@ -124,7 +124,6 @@ def test_a_state_is_played_on_by_the_rules_of_the_lockstep() -> None:
     assert over[0] and values[0] == -1
 
 
-@pytest.mark.parametrize(("rules", "encoder"), (("chinese", "microchess"), ("standard", "zero")))
-def test_unknown_rules_and_encoders_are_refused(rules: str, encoder: str) -> None:
-    with pytest.raises(ValueError, match="choose from"):
-        open_game(spec(rules, encoder=encoder))
+def test_unknown_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match="choose from standard, ncsoft"):
+        batch_of("chinese")

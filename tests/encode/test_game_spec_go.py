@@ -1,12 +1,15 @@
-"""Go as tree search sees it: friendly states go in with their past, and come out as a network sees them."""
+"""Go in search and self-play: friendly states go in with their past, and come out as a network sees them."""
 
 import numpy as np
 import pytest
 
 from tengen.encode import encoder_names, get_encoder
+from tengen.encode.game_spec import GameSpec
+from tengen.games.batch import BatchedGame
+from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, PASS, WHITE, GameState
-from tengen.search.lockstep import GameSpec, Lockstep, open_game
-from tengen.search.lockstep_go import GoLockstep
+from tengen.games.go.batch import BatchedGo
+from tengen.games.go.options import GoOptions
 
 from ..games.go.positions import random_game, state_from
 
@@ -25,14 +28,14 @@ def some_states(size: int, rules: str, seed: int) -> list[GameState]:
     return [state for state in states if not state.is_over]
 
 
-def load_all(game: Lockstep, states: list[GameState]) -> object:
+def load_all(game: BatchedGame, states: list[GameState]) -> object:
     games = game.allocate(len(states))
     for i, state in enumerate(states):
         game.load(games, i, state)
     return games
 
 
-def judge(game: Lockstep, games: object, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def judge(game: BatchedGame, games: object, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     legal = np.zeros((count, game.actions), np.bool_)
     over, values = np.zeros(count, np.bool_), np.zeros(count, np.float32)
     game.judge(games, count, legal, over, values)
@@ -42,17 +45,18 @@ def judge(game: Lockstep, games: object, count: int) -> tuple[np.ndarray, np.nda
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("size", [3, 5, 9])
 def test_loaded_states_look_to_the_network_as_they_do_elsewhere(encoder: str, size: int) -> None:
-    game = open_game(GameSpec("go", size, "chinese", encoder=encoder, limit=200))
+    spec = GameSpec(GoOptions(size, "chinese", limit=200), encoder)
     states = some_states(size, "chinese", seed=size)
-    planes = np.full((len(states) + 3, game.planes, size, size), 77, np.uint8)
-    game.encode(load_all(game, states), len(states), planes)
+    planes = np.full((len(states) + 3, *spec.shape), 77, np.uint8)
+    spec.encoder.encode_games(load_all(spec.batch, states), len(states), planes)
     assert np.array_equal(planes[: len(states)], get_encoder(encoder).encode(states))
     assert (planes[len(states) :] == 77).all()
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_games_played_on_from_there_look_right_too(encoder: str) -> None:
-    game = open_game(GameSpec("go", 5, "aga", encoder=encoder, limit=200))
+    spec = GameSpec(GoOptions(5, "aga", limit=200), encoder)
+    game = spec.batch
     states = some_states(5, "aga", seed=7)
     games, rng = load_all(game, states), np.random.default_rng(1)
     for _ in range(6):
@@ -61,24 +65,24 @@ def test_games_played_on_from_there_look_right_too(encoder: str) -> None:
         actions = np.where(over, -1, (legal * rng.random(legal.shape)).argmax(axis=1))
         for i, action in enumerate(actions):
             if action >= 0:
-                move = game.move_of(states[i], int(action))
-                assert game.action_of(states[i], move) == action
+                move = states[i].move_of(int(action))
+                assert states[i].action_of(move) == action
                 states[i] = states[i].play(move)
         game.play(games, actions)
     assert game.to_play(games).tolist() == [state.to_play for state in states]
-    planes = np.zeros((len(states), game.planes, 5, 5), np.uint8)
-    game.encode(games, len(states), planes)
+    planes = np.zeros((len(states), *spec.shape), np.uint8)
+    spec.encoder.encode_games(games, len(states), planes)
     assert np.array_equal(planes, get_encoder(encoder).encode(states))
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "aga", "new-zealand", "simple-go"])
 def test_loaded_states_have_their_legal_moves_superko_included(rules: str) -> None:
-    game = open_game(GameSpec("go", 5, rules, limit=200))
+    game = open_batch(GoOptions(5, rules, limit=200))
     states = some_states(5, rules, seed=3)
     legal, over, _ = judge(game, load_all(game, states), len(states))
     assert not over.any()
     for row, state in zip(legal, states):
-        assert np.flatnonzero(row).tolist() == [game.action_of(state, move) for move in state.legal_moves()]
+        assert np.flatnonzero(row).tolist() == [state.action_of(move) for move in state.legal_moves()]
 
 
 def test_finished_games_are_worth_what_they_are_counted() -> None:
@@ -89,20 +93,20 @@ def test_finished_games_are_worth_what_they_are_counted() -> None:
         X X O .
     """
     for komi, black in ((-0.5, 1), (0.0, 0), (0.5, -1)):
-        game = open_game(GameSpec("go", 4, "chinese", komi))
+        game = open_batch(GoOptions(4, "chinese", komi))
         state = state_from(owned, "chinese", BLACK, komi).play(PASS).play(PASS)
         games = load_all(game, [state, state_from(owned, "chinese", WHITE, komi).play(PASS).play(PASS)])
         _, over, values = judge(game, games, 2)
         assert over.all()
         assert values.tolist() == [black, -black]
-        margins, ownership = game.count_up(games, np.array([1]))  # type: ignore[attr-defined]
+        margins, ownership = game.score(games, np.array([1]))
         assert margins.tolist() == [-komi]
         assert ownership.tolist() == [[1, 1, -1, -1] * 4]
 
 
 def test_a_loaded_set_up_counts_its_moves_from_there() -> None:
     state = GameState.setup(3, "chinese", 0, [0, 1], [7, 8]).play(4)
-    game = open_game(GameSpec("go", 3, "chinese", 0, limit=3))
+    game = open_batch(GoOptions(3, "chinese", 0, limit=3))
     games = load_all(game, [state])
     for action in (2, 6):
         assert not judge(game, games, 1)[1][0]
@@ -111,12 +115,12 @@ def test_a_loaded_set_up_counts_its_moves_from_there() -> None:
 
 
 def test_the_limit_of_moves_is_three_times_the_points_where_none_is_given() -> None:
-    assert GoLockstep(GameSpec("go", 5)).limit == 75
-    assert GoLockstep(GameSpec("go", 5, limit=9)).limit == 9
+    assert BatchedGo(GoOptions(5)).limit == 75
+    assert BatchedGo(GoOptions(5, limit=9)).limit == 9
 
 
 def test_what_cannot_be_loaded_or_opened_is_refused_with_a_remedy() -> None:
-    game = open_game(GameSpec("go", 3, limit=4))
+    game = open_batch(GoOptions(3, limit=4))
     long = GameState.new(3)
     for move in (0, 1, 2, 3, 4):
         long = long.play(move)
@@ -125,10 +129,10 @@ def test_what_cannot_be_loaded_or_opened_is_refused_with_a_remedy() -> None:
     with pytest.raises(ValueError, match="on 5x5, and this is set up for 3"):
         game.load(game.allocate(1), 0, GameState.new(5))
     with pytest.raises(ValueError, match="japanese rules do not: take chinese"):
-        open_game(GameSpec("go", 5, "japanese"))
+        open_batch(GoOptions(5, "japanese"))
     with pytest.raises(ValueError, match="encoder alphago"):
-        open_game(GameSpec("go", 5, encoder="alphago"))
+        GameSpec(GoOptions(5), "alphago")
     with pytest.raises(ValueError, match="no rule set"):
-        open_game(GameSpec("go", 5, "house"))
+        GoOptions(5, "house")
     with pytest.raises(ValueError, match="no game is called 'shogi'"):
-        GameSpec("shogi")
+        get_game("shogi")

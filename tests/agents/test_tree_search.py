@@ -1,0 +1,131 @@
+"""What players with a tree have in common: its room, a tree that is full, and the clock at the end of a game."""
+
+import numpy as np
+import pytest
+
+from tengen.agents import tree_search
+from tengen.agents.mcts import Mcts, MctsAgent
+from tengen.agents.passing import Count, Pass
+from tengen.agents.registry import load_agent
+from tengen.agents.tree_search import Limits
+from tengen.games import microchess
+from tengen.games.go import PASS, GameState
+from tengen.search.searcher import NODE_BYTES
+
+from ..games.go.positions import state_from
+
+GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of eight gibibytes."""
+    monkeypatch.setattr(tree_search, "_memory", lambda: 8 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("limits", "branching", "room"),
+    [
+        (Limits(100, None, 0), 82, 4 * 102 * 82),
+        (Limits(1, None, 0), 5, 1_000),
+        (Limits(100, None, 5_000), 82, 5_000),
+        (Limits(100, 9.0, 0), 82, 4 * 102 * 82),
+        (Limits(None, 0.01, 0), 10, 4 * 502 * 10),
+        (Limits(None, 3600.0, 0), 362, GIB // (2 * NODE_BYTES)),
+        (Limits(10_000_000, None, 0), 362, GIB // (2 * NODE_BYTES)),
+        (Limits(None, None, 0), 82, GIB // (2 * NODE_BYTES)),
+    ],
+)
+def test_a_tree_has_room_for_its_limits_within_an_eighth_of_the_memory(
+    limits: Limits, branching: int, room: int
+) -> None:
+    assert limits.room(branching) == room
+
+
+def test_a_node_takes_as_many_bytes_as_is_said() -> None:
+    from tengen.search.tree import new_trees
+
+    trees = new_trees(1, 1000)
+    assert sum(array.nbytes for array in trees if array.ndim == 2) == 1000 * NODE_BYTES
+
+
+@pytest.mark.parametrize("state", [GameState.new(5), microchess.GameState.new()], ids=["go", "microchess"])
+def test_a_full_tree_is_searched_on_inside_and_the_note_says_so(state: GameState) -> None:
+    small = MctsAgent(Mcts(playouts=3000, nodes=1000, seed=1))
+    decision = small.choose(state)
+    assert decision.note.endswith(", the tree is full")
+    assert sum(decision.visits.values()) <= decision.nodes == 3000
+    assert decision.move in state.legal_moves()
+    roomy = MctsAgent(Mcts(playouts=300, seed=1)).choose(state)
+    assert "full" not in roomy.note
+
+
+def test_a_full_tree_has_room_again_after_a_move() -> None:
+    agent, state = MctsAgent(Mcts(playouts=400, nodes=3000, seed=1)), GameState.new(5)
+    for _ in range(6):
+        decision = agent.choose(state)
+        assert decision.nodes >= 400
+        assert len(decision.pv) >= 2, "it grows below the move it wants"
+        state = state.play(decision.move)
+
+
+def test_memory_that_cannot_be_asked_for_is_taken_as_four_gibibytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    def refuse(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr(tree_search.os, "sysconf", refuse)
+    assert Limits(None, None, 0).room(82) == GIB // 2 // (2 * NODE_BYTES)
+
+
+# --------------------------------------------------------------------------------------------- the clock
+
+HALF_DONE = """
+    . X . O .
+    X X X O O
+    . X O O .
+    X X O . .
+    . X O . .
+"""
+
+
+@pytest.mark.parametrize("spec", ["zero:go5,seconds=4", "mcts:seconds=4"])
+def test_counting_the_position_is_part_of_the_time_for_a_move(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock of our own: a look takes a hundredth of a second, the count takes three."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.01
+        return now[0]
+
+    def count(state: GameState, seconds: float | None) -> Count:
+        assert seconds == 4.0
+        now[0] += 3.0
+        return Count(-1.0, frozenset(), Pass.LOSES)
+
+    monkeypatch.setattr(tree_search, "count_now", count)
+    agent = load_agent(spec)
+    agent._clock = clock  # type: ignore[attr-defined]
+    passed = state_from(HALF_DONE, "chinese", 2, 0.5).play(PASS)
+    decision = agent.choose(passed)
+    assert now[0] <= 4.0
+    assert decision.move != PASS
+    assert PASS not in decision.visits, "what loses is not looked at"
+    quiet = state_from(HALF_DONE, "chinese", 1, 0.5)
+    now[0] = 0.0
+    assert agent.choose(quiet).move in quiet.legal_moves()
+    assert now[0] <= 4.0 + 3.0, "a count after the search cannot be known in advance; no search follows it"
+
+
+def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the tree knew with other dead stones is forgotten; with the same it is kept."""
+    found = [frozenset[int]()]
+    monkeypatch.setattr(tree_search, "count_now", lambda state, seconds: Count(-1.0, found[0], Pass.SAFE))
+    agent = MctsAgent(Mcts(playouts=200, seed=1))
+    state = state_from(HALF_DONE, "chinese", 2, 0.5).play(PASS)
+    assert agent.choose(state).nodes == 200
+    assert agent.choose(state).nodes == 400
+    found[0] = frozenset([3])
+    assert agent.choose(state).nodes == 200
+    assert np.isfinite(agent.choose(state).value or 0.0)
