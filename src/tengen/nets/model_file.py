@@ -88,13 +88,17 @@ class ModelCard:
         """What the model learned: in other conditions it does not know who is ahead.
 
         `training` says so by `komi` (a number, or the lowest and the highest), `double_step` and `rules`, or else the
-        `recipe` in it does, as in all models that played themselves. Models of game records learned all kinds of games.
+        `recipe` in it does, as in all models that played themselves: `komi` and, if it was drawn, `komi_spread`. Models
+        of game records learned all kinds of games.
         """
         recipe = self.training.get("recipe")
         told = {**(recipe if isinstance(recipe, dict) else {}), **self.training}
         komi, step = told.get("komi"), told.get("double_step")
         limits: list[Any] = list(komi) if isinstance(komi, list | tuple) else [komi, komi]
         known = len(limits) == 2 and all(isinstance(limit, int | float) and math.isfinite(limit) for limit in limits)
+        spread = told.get("komi_spread")
+        if known and "komi" not in self.training and isinstance(spread, int | float):
+            limits = [limits[0] - spread, limits[1] + spread]
         is_go = self.game == "go"
         return {
             "rules": self.rules if "rules" in told else None,
