@@ -15,9 +15,12 @@ class GameSpec:
     """Which game is played, and how a network sees it."""
 
     options: Options
-    encoder_name: str
+    encoder_name: str = ""
+    """Empty: the game's usual one."""
 
     def __post_init__(self) -> None:
+        if not self.encoder_name:
+            object.__setattr__(self, "encoder_name", self.game.default_encoder or self.game.name)
         if self.encoder.game != self.options.game:
             raise EncoderError(f"the encoder {self.encoder_name} is of {self.encoder.game}, not of {self.options.game}")
         if getattr(self.encoder, "needs_ages", False):

@@ -83,6 +83,8 @@ class Game(ABC):
     looked at."""
     default_agent: ClassVar[str] = "mcts:playouts=2000"
     """Spec of the opponent when nobody names one."""
+    default_encoder: ClassVar[str] = ""
+    """Name of the encoder when nobody names one; a game that has only its own need not give it."""
     meanings: ClassVar[tuple[str, ...]] = ()
     """What each plane of the game's own encoder shows; empty: the game has its encoders in `encode/`."""
 

@@ -25,6 +25,7 @@ class Go(Game):
     options: ClassVar = GoOptions
     suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
     default_agent = "uct:seconds=1"
+    default_encoder = "zero"
 
     def new(self, options: GoOptions) -> GameState:
         """The empty board, or one with handicap stones."""

@@ -19,6 +19,7 @@ class Microchess(Game):
     opening_moves = 4
     fair_margin = 100
     default_agent = "zero:microchess,seconds=1"
+    default_encoder = "microchess"
 
     def new(self, options: MicrochessOptions) -> GameState:
         """The start position."""

@@ -1,0 +1,71 @@
+"""Every game as an environment for reinforcement learning: PettingZoo's for one game, arrays for thousands at once.
+
+With PettingZoo (`pip install 'tengen[rl]'`), two agents take turns, and a mask gives the legal actions:
+
+>>> from tengen import envs
+>>> env = envs.env("go", size=5)
+>>> env.reset(seed=1)
+>>> for agent in env.agent_iter(max_iter=10):
+...     observation, reward, termination, truncation, info = env.last()
+...     env.step(None if termination or truncation else int(observation["action_mask"].argmax()))
+>>> observation["observation"].shape
+(17, 5, 5)
+
+For a training loop of your own, `VectorEnv` plays many games with NumPy arrays in and out:
+
+>>> many = envs.VectorEnv("go", boards=1000, size=5)
+>>> observation, legal = many.reset(seed=1)
+>>> observation, reward, terminated, legal = many.step(many.sample())
+>>> observation.shape, legal.shape
+((1000, 17, 5, 5), (1000, 26))
+"""
+
+from typing import Any
+
+from tengen.envs.vector import Step, VectorEnv
+
+__all__ = ["Step", "VectorEnv", "env", "parallel_env"]
+
+
+def env(
+    game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
+) -> Any:
+    """A game as a PettingZoo AEC environment.
+
+    `options` are those of the game: `size`, `rules`, `komi`, ... Observations are a dict of `observation`,
+    uint8[planes, H, W] as the player to move sees the board (by `encoder`, or the game's default), and `action_mask`,
+    int8[A]. The winner's reward is 1 and the loser's -1; an illegal action loses the game. `max_cycles` truncates a
+    game after so many moves of each agent. Render modes are `human` and `ansi`.
+
+    >>> import tengen
+    >>> env = tengen.envs.env("microchess", render_mode="ansi")
+    >>> env.reset()
+    >>> env.agents
+    ['white_0', 'black_0']
+    >>> env.step(env.action_space("white_0").sample())
+    >>> env.agent_selection
+    'black_0'
+    """
+    return _aec().wrapped(game, options, encoder, None if max_cycles is None else 2 * max_cycles, render_mode)
+
+
+def parallel_env(
+    game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
+) -> Any:
+    """A game as a PettingZoo parallel environment, one move a step: the action of who is not to move is ignored.
+
+    `max_cycles` truncates a game after so many steps. All else is as in `env`.
+    """
+    aec = _aec()
+    return aec.turn_based_aec_to_parallel(aec.wrapped(game, options, encoder, max_cycles, render_mode))
+
+
+def _aec() -> Any:
+    """The module that needs PettingZoo; ImportError in one line if that is missing."""
+    try:
+        from tengen.envs import aec
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pettingzoo", "gymnasium"):
+            raise
+        raise ImportError("tengen.envs.env needs PettingZoo: pip install 'tengen[rl]'") from None
+    return aec
