@@ -14,13 +14,16 @@ import pytest
 import safetensors.numpy
 import torch
 
+from tengen.encode.go import get_go_encoder
+from tengen.games.go import GameState
 from tengen.learn.loader import Batch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.supervised import DivergedError, Progress, predictor, train_supervised, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
 from tengen.learn.supervised_data import validation_batches
 from tengen.nets.evaluator import load_evaluator
-from tengen.nets.model_file import load_model, read_card
+from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
+from tengen.nets.network import build_network
 from tengen.nets.quantize import agreement
 
 NETWORK = "residual:blocks=1,filters=8,dropout=0.1"
@@ -195,6 +198,20 @@ def test_a_model_can_be_the_start_of_another_run(tiny: Path, tmp_path: Path) -> 
     assert read_metrics(tmp_path / "two")[-1]["test_loss"] == pytest.approx(loss, abs=0.05)
     with pytest.raises(ValueError, match="cannot start a"):
         train(replace(more, encoder="oneplane"), tmp_path / "three")
+
+
+def test_a_model_that_sees_and_says_less_can_be_the_start(tiny: Path, tmp_path: Path) -> None:
+    """As a network of self-play can: new planes change nothing at first, and heads that records do not teach go."""
+    encoders = get_go_encoder("compact"), get_go_encoder("compact-komi")
+    old = build_network("residual", 10, 5, seed=1, blocks=1, filters=8, value=True, ownership=True)
+    save_model(tmp_path / "old.safetensors", old, ModelCard.of(old, encoder="compact"))
+    config = make_config(tiny, encoder="compact-komi", network="residual:blocks=1,filters=8,value=yes")
+    config = replace(config, start_from=str(tmp_path / "old.safetensors"), rate=1e-12, positions=16, epoch=16)
+    train(config, tmp_path / "run")
+    new, _ = load_model(tmp_path / "run" / "last.safetensors")
+    before, after = (torch.from_numpy(encoder.encode([GameState.new(5)])) for encoder in encoders)
+    for expected, found in zip(old.train()(before, to_play=True)[:2], new.train()(after, to_play=True)[:2]):
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:

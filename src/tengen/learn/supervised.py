@@ -33,7 +33,8 @@ from tengen.learn.optimizers import DEFAULT_RATES, build_optimizer, rate_at
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
-from tengen.nets.model_file import ModelCard, is_calibrated, load_model, read_card, save_model
+from tengen.learn.warm_start import check_start, start_from
+from tengen.nets.model_file import ModelCard, is_calibrated, load_model, save_model
 from tengen.nets.network import Network, build_network
 from tengen.nets.quantize import calibrate
 from tengen.nets.registry import describe_network, parse_network
@@ -117,19 +118,7 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     chosen_games(config, "train")
     chosen_games(config, "test")
     if config.start_from:
-        _check_start(config)
-
-
-def _check_start(config: SupervisedConfig) -> None:
-    """ValueError if the model to start from is of another kind."""
-    card = read_card(config.start_from)
-    name, arguments = parse_network(config.network)
-    wanted = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
-    if (card.network, card.encoder) != (name, config.encoder) or card.architecture() != wanted:
-        raise ValueError(
-            f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
-            f"and cannot start a {config.network} for {config.size}x{config.size} and {config.encoder}"
-        )
+        check_start(config)
 
 
 class DivergedError(ValueError):
@@ -281,7 +270,7 @@ class _Trainer:
         name, arguments = parse_network(config.network)
         network = build_network(name, self.encoder.planes, config.size, seed=config.seed, **arguments)
         if config.start_from and not (self.run.path / "trainer.safetensors").exists():
-            network.load_state_dict(load_model(config.start_from)[0].state_dict())
+            start_from(network, config.start_from)
         return network
 
     def _calibrate(self) -> None:

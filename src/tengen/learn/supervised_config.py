@@ -69,7 +69,9 @@ class SupervisedConfig:
     last_year: Annotated[int, "Games of this year or earlier."] = 9999
     handicap: Annotated[str, "Games with a handicap: any, only or none."] = "any"
     seed: Annotated[int, "Of first weights and shuffling: the same seed gives the same network."] = 1
-    start_from: Annotated[str, "A model file whose weights to begin with."] = ""
+    start_from: Annotated[
+        str, "A model (file or bundled name) whose weights to begin with; compact may start compact-komi."
+    ] = ""
     threads: Annotated[int, "Threads that compute."] = 1
     loaders: Annotated[int, "Threads that prepare positions."] = 1
     checkpoint: Annotated[int, "Steps between two checkpoints."] = 200

@@ -1,0 +1,48 @@
+"""Beginning a supervised run with the weights of another model, of the same kind or of one that sees and says less.
+
+| the model may differ in | what becomes of it                                                                       |
+|-------------------------|------------------------------------------------------------------------------------------|
+| its encoder             | if that is the first planes of the run's (compact, compact-komi), new planes begin at 0  |
+| heads that we lack      | left out (ownership and score, which self-play learns)                                   |
+| heads that it lacks     | begin with fresh weights                                                                 |
+"""
+
+from torch import Tensor
+
+from tengen.encode.go import get_go_encoder
+from tengen.learn.supervised_config import SupervisedConfig
+from tengen.nets.bundled import find_model
+from tengen.nets.model_file import ModelCard, load_model, read_card
+from tengen.nets.network import Network
+from tengen.nets.registry import describe_network, parse_network
+
+
+def check_start(config: SupervisedConfig) -> None:
+    """ValueError if the model to start from is of another kind."""
+    card = read_card(find_model(config.start_from))
+    if not _fits(card, config):
+        raise ValueError(
+            f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
+            f"and cannot start a {config.network} for {config.size}x{config.size} and {config.encoder}"
+        )
+
+
+def start_from(network: Network, model: str) -> None:
+    """Give a network the weights of a model that fits it."""
+    theirs: dict[str, Tensor] = load_model(find_model(model))[0].state_dict()
+    ours: dict[str, Tensor] = network.state_dict()
+    for name in ours.keys() & theirs.keys():
+        if ours[name].shape != theirs[name].shape:  # the first convolution [filters, planes, kernel, kernel]
+            ours[name].zero_()[:, : theirs[name].shape[1]] = theirs[name]
+        else:
+            ours[name].copy_(theirs[name])
+
+
+def _fits(card: ModelCard, config: SupervisedConfig) -> bool:
+    name, arguments = parse_network(config.network)
+    if (card.game, card.network, card.size) != ("go", name, config.size):
+        return False
+    seen, wanted = get_go_encoder(card.encoder).meanings, get_go_encoder(config.encoder).meanings
+    theirs, ours = (describe_network(name, len(wanted), config.size, **each) for each in (card.arguments, arguments))
+    same_value = not theirs.value or not ours.value or theirs.value == ours.value
+    return seen == wanted[: len(seen)] and (theirs.trunk, theirs.policy) == (ours.trunk, ours.policy) and same_value
