@@ -129,3 +129,18 @@ def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     found[0] = frozenset([3])
     assert agent.choose(state).nodes == 200
     assert np.isfinite(agent.choose(state).value or 0.0)
+
+
+@pytest.mark.parametrize("spec", ["zero:go5,sims=64", "gumbel:go5,sims=64", "uct:playouts=200", "mcts:playouts=200"])
+def test_nobody_passes_where_the_rules_do_not_let_them(spec: str) -> None:
+    """Under simple-go rules Black had to pass; White, who is ahead, has to play on, for there is a move to make."""
+    forced = """
+        . X O O .
+        X X O O O
+        X X O O O
+        X X O O O
+        X X O O .
+    """
+    state = state_from(forced, "simple-go", 1, 0.5).play(PASS)
+    assert state.legal_moves() == [0]
+    assert load_agent(spec).choose(state).move == 0
