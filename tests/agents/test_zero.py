@@ -125,8 +125,8 @@ def test_specs_give_agents(model: Path) -> None:
 
 @both_kinds
 def test_simulations_limit_the_search(model: Path, kind: str) -> None:
-    for sims in (1, 2, 33):
-        assert simulations_of(agent_of(kind, model, sims=sims).choose(START)) == sims
+    for sims in (1, 2, 33):  # and as many again if the first ones want to pass, which would lose
+        assert simulations_of(agent_of(kind, model, sims=sims).choose(START)) in (sims, 2 * sims)
     assert simulations_of(agent_of(kind, model).choose(START)) == 64
 
 

@@ -1,6 +1,7 @@
 """Duels: pairs of games with the same opening, each model beginning once, and an honest count."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -77,9 +78,10 @@ def states_of(actions: list[int], spec: GameSpec) -> list[GameState]:
 
 def margin_of(state: GameState, spec: GameSpec) -> float:
     """Black's margin, dead stones taken off."""
-    games = spec.batch.allocate(1)
-    spec.batch.load(games, 0, state)
-    return float(spec.batch.score(games, np.array([0]))[0][0])
+    batch = BatchedGo(replace(spec.options, limit=1000))  # type: ignore[type-var]
+    games = batch.allocate(1)
+    batch.load(games, 0, state)
+    return float(batch.score(games, np.array([0]))[0][0])
 
 
 @both_searches

@@ -1,5 +1,6 @@
 """Self-play: what it hands out is what happened in its games, move by move."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from tengen.encode.game_spec import GameSpec
 from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
 from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
@@ -42,9 +44,10 @@ def replay(data: SelfPlayData, game: int, spec: GameSpec) -> tuple[list[GameStat
 
 def counted(state: GameState, spec: GameSpec) -> tuple[float, np.ndarray]:
     """Black's margin and the owner of every point, dead stones taken off where the rules do so."""
-    games = spec.batch.allocate(1)
-    spec.batch.load(games, 0, state)
-    margins, owners = spec.batch.score(games, np.array([0]))
+    batch = BatchedGo(replace(spec.options, limit=1000))  # type: ignore[type-var]
+    games = batch.allocate(1)
+    batch.load(games, 0, state)
+    margins, owners = batch.score(games, np.array([0]))
     return float(margins[0]), owners[0]
 
 

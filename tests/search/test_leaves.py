@@ -96,7 +96,7 @@ def test_the_value_is_the_mean_of_the_playouts() -> None:
     batch = open_batch(MicrochessOptions())
     games, leaves = batch.allocate(200), new_leaves(200, batch.actions)
     for i in range(200):
-        batch.load(games, i, GameState.from_fen("1k2/4/4/1Q2/3K w - - 0 1"))
+        batch.load(games, i, GameState.from_fen("k3/4/4/2Q1/3K w - - 0 1"))
     PlayoutEvaluation(batch, playouts=1, seed=1).evaluate(games, 200, leaves)
     assert set(leaves.values.tolist()) <= {-1.0, 0.0, 1.0}
     singles = float(leaves.values.mean())

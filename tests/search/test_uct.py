@@ -9,11 +9,15 @@ from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, s
 from tengen.search.uct_tree import UctTree, copy_subtree, find_child, most_visited, new_tree
 
 
+def nothing_dead(state: GameState) -> np.ndarray:
+    return np.zeros_like(state.board.color)
+
+
 def search(
     state: GameState, simulations: int, parameters: UctParameters | None = None, seed: int = 1
 ) -> tuple[UctTree, UctScratch]:
     tree, scratch = new_tree(500_000), new_scratch(state.size, state.history)
-    root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi)
+    root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi, nothing_dead(state), True)
     simulate(tree, root, scratch, parameters or UctParameters(), simulations, np.array([seed], np.uint64))
     return tree, scratch
 
@@ -111,7 +115,7 @@ def test_tree_holds_exactly_the_legal_moves_that_fill_no_eye_along_a_whole_path(
 def test_a_full_tree_goes_on_without_growing() -> None:
     state = GameState.new(5)
     tree, scratch = new_tree(100), new_scratch(5, state.history)
-    root = UctRoot(state.board, 0, 0, 1, state.rules.flags, state.komi)
+    root = UctRoot(state.board, 0, 0, 1, state.rules.flags, state.komi, nothing_dead(state), True)
     simulate(tree, root, scratch, UctParameters(), 1000, np.array([1], np.uint64))
     assert tree.visits[0] == 1000
     assert tree.used[0] <= 100

@@ -131,7 +131,7 @@ def test_copies_are_whole_and_apart() -> None:
     for moves in ([12, 0, 1], [7, 5, PASS], [11, 6, 2]):
         batch.play(source, np.array([states[0].action_of(move) for move in moves]))
         states = [state.play(move) for state, move in zip(states, moves)]
-    batch.mark_dead(source, 2, frozenset([11]))
+    batch.mark_dead(source, 2, frozenset([1]))
     batch.copy(source, np.array([2, 0, 2]), target, np.array([0, 3, 4]))
     batch.play(source, np.array([20, 20, 20]))
     assert target.komi.tolist() == [3.5, 7.5, 7.5, 1.5, 3.5]
