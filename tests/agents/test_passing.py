@@ -1,5 +1,6 @@
 """When to pass: nobody gives a game away by it that another move wins, and nobody plays on where it wins."""
 
+import numpy as np
 import pytest
 
 from tengen.agents import passing
@@ -76,24 +77,34 @@ def test_dead_stones_count_where_the_rules_take_them_off() -> None:
     assert count_now(after_a_pass(DEAD_WHITE, "chinese", 0.0, WHITE)).margin == -state.with_komi(0).score(dead=[6])
 
 
-def verdict(rules: str, ahead: float, to_play: int = BLACK, passed: bool = True) -> Pass:
-    """What a pass means to a player who is ahead by so many points once the dead stone is off."""
-    state = after_a_pass(DEAD_WHITE, rules, 0.0, to_play)
-    margin = state.score(dead=[6] if rules == "chinese" else ())
-    komi = margin - (ahead if to_play == BLACK else -ahead)
-    return count_now((state if passed else state_from(DEAD_WHITE, rules, to_play)).with_komi(komi)).verdict
+def verdict(diagram: str, rules: str, komi: float, to_play: int = BLACK, passed: bool = True) -> Pass:
+    """What a pass means to the player to move."""
+    state = after_a_pass(diagram, rules, komi, to_play) if passed else state_from(diagram, rules, to_play, komi)
+    return count_now(state).verdict
 
 
-@pytest.mark.parametrize("rules", ["chinese", "tromp-taylor"])
-@pytest.mark.parametrize("to_play", [BLACK, WHITE])
-def test_verdicts(rules: str, to_play: int) -> None:
-    assert verdict(rules, 0.5, to_play) is Pass.WINS
-    assert verdict(rules, 0.5, to_play, passed=False) is Pass.SAFE
-    assert verdict(rules, 0.0, to_play) is Pass.SAFE
-    assert verdict(rules, -0.5, to_play) is Pass.LOSES
-    assert verdict(rules, -0.5, to_play, passed=False) is Pass.LOSES
-    assert verdict(rules, -6.0, to_play) is Pass.LOSES
-    assert verdict(rules, -6.5, to_play) is Pass.SAFE, "far behind, there is nothing left to lose"
+def test_verdicts_where_all_is_settled() -> None:
+    """Black has four points more than White once the dead stone is off, and nothing can change that."""
+    assert verdict(DEAD_WHITE, "chinese", 3.5) is Pass.WINS
+    assert verdict(DEAD_WHITE, "chinese", 3.5, passed=False) is Pass.SAFE
+    for komi in (4.0, 4.5, 30.0):
+        assert verdict(DEAD_WHITE, "chinese", komi) is Pass.SAFE, "no move helps"
+    assert verdict(DEAD_WHITE, "chinese", 4.5, WHITE) is Pass.WINS
+    assert verdict(DEAD_WHITE, "chinese", 3.5, WHITE) is Pass.SAFE
+
+
+def test_verdicts_where_dead_stones_stay() -> None:
+    """Alive, the white stone makes the corner neutral: Black has to capture it first."""
+    alive = state_from(DEAD_WHITE, "tromp-taylor", BLACK, 0.0).score(dead=())
+    assert verdict(DEAD_WHITE, "tromp-taylor", alive - 0.5) is Pass.WINS
+    assert verdict(DEAD_WHITE, "tromp-taylor", alive + 0.5) is Pass.LOSES
+
+
+def test_verdicts_where_a_point_is_left() -> None:
+    for passed in (True, False):
+        assert verdict(ONE_POINT_LEFT, "chinese", -3.5, passed=passed) is Pass.LOSES
+        assert verdict(ONE_POINT_LEFT, "chinese", -4.0, passed=passed) is Pass.LOSES, "the point makes a win of a draw"
+    assert verdict(ONE_POINT_LEFT, "chinese", -4.5) is Pass.WINS
 
 
 def test_questions_of_agents_without_a_search() -> None:
@@ -118,6 +129,11 @@ def test_little_time_reads_life_and_death_less_deeply(
     seconds: float | None, size: int, playouts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(passing, "dead_stones", lambda state, playouts: asked.append(playouts) or frozenset())
+
+    def read(state: GameState, playouts: int) -> np.ndarray:
+        asked.append(playouts)
+        return np.zeros(len(state.board.color), np.int64)
+
+    monkeypatch.setattr(passing, "search_ownership", read)
     count_now(GameState.new(size), seconds)
     assert asked == [playouts]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.games.go.sgf import write_sgf
 from tengen.games.go import GameState
+from tengen.games.go.sgf import write_sgf
 
 
 def random_game(seed: int, size: int = 9, moves: int = 40, handicap: int = 0) -> GameState:

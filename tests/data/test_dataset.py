@@ -10,10 +10,10 @@ import pytest
 from tengen.data.build import build_dataset
 from tengen.data.dataset import TEST_PERCENT, Dataset, DatasetError, is_test, select
 from tengen.data.position import position_of
-from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.data.statistics import dataset_statistics
 from tengen.games.go import BLACK, WHITE, GameState
 from tengen.games.go.positions import allocate_positions, encode_move, replay
+from tengen.games.go.sgf import read_sgf, write_sgf
 
 from .packed_games import loose, random_game
 

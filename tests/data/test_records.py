@@ -13,9 +13,9 @@ from tengen.data import records
 from tengen.data.archives import MAX_RECORD_BYTES
 from tengen.data.facts import komi_of, rank_of, result_of, year_of
 from tengen.data.records import RecordedGame, Rejected, read_game
-from tengen.games.go.sgf import MAX_MOVES, SgfError, read_record, write_sgf
 from tengen.games.go import BLACK, PASS, WHITE, to_gtp
 from tengen.games.go.positions import WHITE_BIT, encode_move
+from tengen.games.go.sgf import MAX_MOVES, SgfError, read_record, write_sgf
 
 from .packed_games import random_game
 

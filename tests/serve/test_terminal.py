@@ -9,8 +9,8 @@ from rich.console import Console
 
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.random import Random, RandomAgent
-from tengen.games.go.sgf import read_sgf
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp, to_gtp
+from tengen.games.go.sgf import read_sgf
 from tengen.serve.estimate import count_told, estimate
 from tengen.serve.terminal import TerminalGame
 

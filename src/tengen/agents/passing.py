@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tengen.games.go import BLACK, PASS, GameState
-from tengen.search.status import dead_stones
+from tengen.search.status import is_settled, search_ownership
 
 _MOST_PLAYOUTS, _FEWEST_PLAYOUTS = 4000, 200
 _CLOCK_SHARE = 0.1  # of the time for a move that the question may take
@@ -20,8 +20,8 @@ class Pass(Enum):
     """What a pass means for the player to move."""
 
     WINS = "it ends the game, won"
-    SAFE = "if the game is counted now, it is not lost; or it is so far lost that nothing is"
-    LOSES = "if the game is counted now, it is lost, and there is something else to play"
+    SAFE = "if the game is counted now, it is won; or no move can change the count"
+    LOSES = "if the game is counted now, it is not won, and some points are still to be had"
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,15 @@ def count_now(state: GameState, seconds: float | None = None) -> Count:
     if seconds is not None:
         affordable = int(seconds * _CLOCK_SHARE * _POINTS_PER_SECOND / state.size**2)
         playouts = max(_FEWEST_PLAYOUTS, min(_MOST_PLAYOUTS, affordable))
-    dead = dead_stones(state, playouts)
+    ownership = search_ownership(state, playouts)
+    lost = state.dead_by_ownership(ownership, playouts)
+    dead = lost if state.rules.removes_dead else frozenset()
     margin = state.score(dead) if state.to_play == BLACK else -state.score(dead)
-    return Count(margin, dead, _verdict(state, margin))
+    if margin > 0:
+        verdict = Pass.WINS if state.last_move == PASS else Pass.SAFE
+    else:  # where dead stones stay, their points are still to be had as well
+        verdict = Pass.SAFE if is_settled(state, ownership, playouts) and dead == lost else Pass.LOSES
+    return Count(margin, dead, verdict)
 
 
 def may_pass(state: GameState, seconds: float | None = None) -> bool:
@@ -56,9 +62,3 @@ def wins_by_passing(state: GameState, seconds: float | None = None) -> bool:
     if state.last_move != PASS or not state.is_legal(PASS):
         return False
     return count_now(state, seconds).verdict is Pass.WINS
-
-
-def _verdict(state: GameState, margin: float) -> Pass:
-    if margin > 0 and state.last_move == PASS:
-        return Pass.WINS
-    return Pass.LOSES if -state.size <= margin < 0 else Pass.SAFE
