@@ -4,6 +4,9 @@ Numba's own on-disk cache looks only at the file that holds a kernel, not at the
 calls, so an edit can leave stale machine code in use. Here the folder's name is a digest of every source
 that kernels are made of: any change opens a new folder, nothing stale is ever loaded, and a read-only
 installation works too. `docs/decisions/0004-kernel-cache.md` tells the story.
+
+Kernels that play any game are compiled for each. Of games that are not part of Tengen nothing is kept: the digest knows
+nothing of their sources, and another program that opens the cache could not import them.
 """
 
 import hashlib
@@ -11,6 +14,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 _KEPT_VERSIONS = 4
 
@@ -33,6 +37,7 @@ def use_kernel_cache() -> Path:
     folder = root / kernel_digest(package)
     from numba import config
 
+    _keep_only_our_games()
     config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     try:
         fresh = not folder.exists()
@@ -43,6 +48,34 @@ def use_kernel_cache() -> Path:
     except OSError:  # a home that cannot be written: compile in memory each time
         config.CACHE_DIR = ""  # type: ignore[attr-defined]
     return folder
+
+
+def _keep_only_our_games() -> None:
+    """Let Numba neither load nor save what Tengen's kernels become for arrays of games from elsewhere."""
+    from numba.core import caching, dispatcher, sigutils
+
+    class KernelCache(caching.FunctionCache):  # type: ignore[misc, name-defined]
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            self._is_ours = _is_ours(function)
+
+        def load_overload(self, signature: Any, context: Any) -> Any:
+            return super().load_overload(signature, context) if self._keeps(signature) else None
+
+        def save_overload(self, signature: Any, compiled: Any) -> None:
+            if self._keeps(signature):
+                super().save_overload(signature, compiled)
+
+        def _keeps(self, signature: Any) -> bool:
+            arguments, _ = sigutils.normalize_signature(signature)
+            kinds = [getattr(argument, "instance_class", None) for argument in arguments]
+            return not self._is_ours or all(kind is None or _is_ours(kind) for kind in kinds)
+
+    dispatcher.FunctionCache = KernelCache
+
+
+def _is_ours(thing: Any) -> bool:
+    return str(thing.__module__).partition(".")[0] == "tengen"
 
 
 def is_cold() -> bool:

@@ -48,6 +48,12 @@ def symmetry_sources(size: int) -> NDArray[np.int16]:
     return sources
 
 
+def square_symmetries(size: int, can_pass: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`Game.symmetries` of a square board with a move for each point, and perhaps a pass, which stays what it is."""
+    points = symmetry_sources(size).astype(np.int64)
+    return points, np.hstack([points, np.full((SYMMETRIES, int(can_pass)), size * size)])
+
+
 def inverse(k: int) -> int:
     """The symmetry that undoes k: itself, but for the two quarter turns."""
     return {5: 6, 6: 5}.get(_check(k), k)
