@@ -10,6 +10,7 @@ nothing of their sources, and another program that opens the cache could not imp
 """
 
 import hashlib
+import importlib
 import os
 import shutil
 import sys
@@ -52,30 +53,28 @@ def use_kernel_cache() -> Path:
 
 def _keep_only_our_games() -> None:
     """Let Numba neither load nor save what Tengen's kernels become for arrays of games from elsewhere."""
-    from numba.core import caching, dispatcher, sigutils
+    dispatcher: Any = importlib.import_module("numba.core.dispatcher")
+    sigutils: Any = importlib.import_module("numba.core.sigutils")
+    usual = dispatcher.FunctionCache
 
-    class KernelCache(caching.FunctionCache):  # type: ignore[misc, name-defined]
-        def __init__(self, function: Any) -> None:
-            super().__init__(function)
-            self._is_ours = _is_ours(function)
+    def is_kept(signature: Any) -> bool:
+        arguments, _ = sigutils.normalize_signature(signature)
+        return all(_is_ours(getattr(argument, "instance_class", None)) for argument in arguments)
 
-        def load_overload(self, signature: Any, context: Any) -> Any:
-            return super().load_overload(signature, context) if self._keeps(signature) else None
+    def cache_of(function: Any) -> Any:
+        cache = usual(function)
+        if _is_ours(function):
+            load, save = cache.load_overload, cache.save_overload
+            cache.load_overload = lambda signature, context: load(signature, context) if is_kept(signature) else None
+            cache.save_overload = lambda signature, compiled: save(signature, compiled) if is_kept(signature) else None
+        return cache
 
-        def save_overload(self, signature: Any, compiled: Any) -> None:
-            if self._keeps(signature):
-                super().save_overload(signature, compiled)
-
-        def _keeps(self, signature: Any) -> bool:
-            arguments, _ = sigutils.normalize_signature(signature)
-            kinds = [getattr(argument, "instance_class", None) for argument in arguments]
-            return not self._is_ours or all(kind is None or _is_ours(kind) for kind in kinds)
-
-    dispatcher.FunctionCache = KernelCache
+    dispatcher.FunctionCache = cache_of
 
 
 def _is_ours(thing: Any) -> bool:
-    return str(thing.__module__).partition(".")[0] == "tengen"
+    """Whether a function or class belongs to Tengen; None does."""
+    return thing is None or str(thing.__module__).partition(".")[0] == "tengen"
 
 
 def is_cold() -> bool:

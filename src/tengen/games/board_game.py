@@ -178,7 +178,7 @@ class BoardState:
 
     def parse_move(self, text: str) -> int:
         """The move of a text, legal or not; ValueError if it is none."""
-        names = {self.move_name(move): move for move in (*range(self._actions), RESIGN)}
+        names = {self.move_name(move): move for move in [*range(self._actions), RESIGN]}
         move = names.get(text.strip().lower())
         if move is None:
             raise ValueError(f"{text[:40]!r} is not a move: write it like {self._of.example_move}")

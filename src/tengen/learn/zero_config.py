@@ -285,14 +285,13 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "warm_up": 50,
         "schedule": "cosine",
         "average": 0.99,
-        "iterations": 15,
+        "iterations": 12,
         "hours": 0.0,
         "backend": "openvino",
         "workers": 1,
         "threads": 1,
         "overlap": False,
-        "duel_every": 5,
-        "duel_games": 100,
+        "duel_every": 0,
     },
 }
 
