@@ -4,13 +4,18 @@ Numba's own on-disk cache looks only at the file that holds a kernel, not at the
 calls, so an edit can leave stale machine code in use. Here the folder's name is a digest of every source
 that kernels are made of: any change opens a new folder, nothing stale is ever loaded, and a read-only
 installation works too. `docs/decisions/0004-kernel-cache.md` tells the story.
+
+Kernels that play any game are compiled for each. Of games that are not part of Tengen nothing is kept: the digest knows
+nothing of their sources, and another program that opens the cache could not import them.
 """
 
 import hashlib
+import importlib
 import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 _KEPT_VERSIONS = 4
 
@@ -33,6 +38,7 @@ def use_kernel_cache() -> Path:
     folder = root / kernel_digest(package)
     from numba import config
 
+    _keep_only_our_games()
     config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     try:
         fresh = not folder.exists()
@@ -43,6 +49,32 @@ def use_kernel_cache() -> Path:
     except OSError:  # a home that cannot be written: compile in memory each time
         config.CACHE_DIR = ""  # type: ignore[attr-defined]
     return folder
+
+
+def _keep_only_our_games() -> None:
+    """Let Numba neither load nor save what Tengen's kernels become for arrays of games from elsewhere."""
+    dispatcher: Any = importlib.import_module("numba.core.dispatcher")
+    sigutils: Any = importlib.import_module("numba.core.sigutils")
+    usual = dispatcher.FunctionCache
+
+    def is_kept(signature: Any) -> bool:
+        arguments, _ = sigutils.normalize_signature(signature)
+        return all(_is_ours(getattr(argument, "instance_class", None)) for argument in arguments)
+
+    def cache_of(function: Any) -> Any:
+        cache = usual(function)
+        if _is_ours(function):
+            load, save = cache.load_overload, cache.save_overload
+            cache.load_overload = lambda signature, context: load(signature, context) if is_kept(signature) else None
+            cache.save_overload = lambda signature, compiled: save(signature, compiled) if is_kept(signature) else None
+        return cache
+
+    dispatcher.FunctionCache = cache_of
+
+
+def _is_ours(thing: Any) -> bool:
+    """Whether a function or class belongs to Tengen; None does."""
+    return thing is None or str(thing.__module__).partition(".")[0] == "tengen"
 
 
 def is_cold() -> bool:

@@ -59,27 +59,22 @@ def heaps(*left: int) -> Matches:
     return Matches(np.array(left), np.ones(len(left), np.int64))
 
 
-def fresh(kernel):  # type: ignore[no-untyped-def]
-    """The kernel compiled here, not taken from a cache that outlives an edit of this file."""
-    return njit(kernel.py_func)
-
-
 def test_kernels_over_many_games_are_those_of_the_game() -> None:
     games = heaps(1, 2, 3)
-    fresh(restart_games)(games, np.array([0, 2]))
+    restart_games(games, np.array([0, 2]))
     assert games.left.tolist() == [7, 2, 7]
-    fresh(play_games)(games, np.array([1, -1, 0]))
+    play_games(games, np.array([1, -1, 0]))
     assert (games.left.tolist(), games.turn.tolist()) == ([5, 2, 6], [2, 1, 2])
-    assert fresh(to_play)(games, 3).tolist() == [2, 1, 2]
+    assert to_play(games, 3).tolist() == [2, 1, 2]
     leaves = heaps(0, 0)
     paths = np.array([[1, 1, 0], [1, 9, 9]], np.int16)
-    fresh(follow_paths)(games, np.array([0, 1]), paths, np.array([3, 1]), leaves)
+    follow_paths(games, np.array([0, 1]), paths, np.array([3, 1]), leaves)
     assert (leaves.left.tolist(), leaves.turn.tolist()) == ([0, 0], [1, 2])
     other = heaps(4, 4, 4)
-    fresh(copy_games)(games, np.array([0]), other, np.array([2]))
+    copy_games(games, np.array([0]), other, np.array([2]))
     assert (other.left.tolist(), other.turn.tolist()) == ([4, 4, 5], [1, 1, 2])
     legal, over, values = np.ones((3, 2), np.bool_), np.ones(3, np.bool_), np.ones(3, np.float32)
-    fresh(judge_games)(heaps(0, 1, 2), 3, legal, over, values)
+    judge_games(heaps(0, 1, 2), 3, legal, over, values)
     assert legal.tolist() == [[False, False], [True, False], [True, True]]
     assert (over.tolist(), values.tolist()) == ([True, False, False], [-1, 0, 0])
 
@@ -95,11 +90,11 @@ def random_value(left: int) -> float:
 @pytest.mark.parametrize("left", range(8))
 @pytest.mark.parametrize("turn", [1, 2])
 def test_a_game_without_a_playout_of_its_own_is_played_out_at_random(left: int, turn: int) -> None:
-    playout, legal, state = fresh(random_playout), np.zeros(2, np.bool_), np.uint64(0x9E3779B97F4A7C15)
+    legal, state = np.zeros(2, np.bool_), np.uint64(0x9E3779B97F4A7C15)
     total = 0.0
     for _ in range(4000):
         games = Matches(np.array([left]), np.array([turn]))
-        after, value = playout(games, 0, legal, state)
+        after, value = random_playout(games, 0, legal, state)
         state = np.uint64(after)
         assert games.left[0] == 0
         total += value
@@ -126,3 +121,11 @@ def test_arrays_that_belong_to_no_game_are_refused_with_a_remedy() -> None:
         ask(Strangers(np.zeros(1, np.int64)))
     with pytest.raises(NotImplementedError, match="inside kernels only"):
         kernels.play(heaps(3), 0, 1)
+
+
+def test_what_is_compiled_for_games_from_elsewhere_is_not_kept() -> None:
+    """It would be stale after an edit here, and whoever reads the cache could not import this file."""
+    restart_games(heaps(1), np.array([0]))
+    cached = restart_games._cache._cache_file._load_index()
+    assert "Matches" in str(restart_games.signatures)
+    assert "Matches" not in str(cached)

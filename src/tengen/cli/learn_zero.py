@@ -94,9 +94,9 @@ def zero(
 
 def _summary(config: ZeroConfig, folder: Path) -> str:
     """What is learned and how, in a few words; the rest is in the folder."""
-    game = f"Go {config.size}x{config.size}, {config.rules} rules, komi {config.komi:g}"
-    if config.game != "go":
-        game = f"{config.game.title()}, {config.rules} rules, {'with the' if config.double_step else 'no'} double step"
+    from tengen.games.game import get_game
+
+    game = get_game(config.game).describe(config.game_options())
     search = f"{config.search} search, {config.simulations} simulations"
     length = " or ".join(
         [f"{config.hours:g} hours"] * (config.hours > 0) + [f"{config.iterations} rounds"] * (config.iterations > 0)

@@ -25,7 +25,11 @@ from tengen.games.batch import BatchedGame
 from tengen.games.options import Options
 from tengen.games.state import NOBODY, RESIGN, AnyState
 
-_MODULES: Final = {"go": "tengen.games.go.game", "microchess": "tengen.games.microchess.game"}
+_MODULES: Final = {
+    "go": "tengen.games.go.game",
+    "microchess": "tengen.games.microchess.game",
+    "tictactoe": "tengen.games.tictactoe.game",
+}
 """Where each game's object is, under the name GAME. A new game adds a line."""
 
 

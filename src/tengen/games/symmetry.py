@@ -12,6 +12,7 @@ So 0 is the identity, 3 the half turn, 5 and 6 the quarter turns. Everything her
 point p to q, then what stood at p in an array or policy stands at q in the transformed one.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, TypeVar
 
@@ -46,6 +47,14 @@ def symmetry_sources(size: int) -> NDArray[np.int16]:
     sources = np.argsort(symmetry_points(size), axis=1).astype(np.int16)
     sources.flags.writeable = False
     return sources
+
+
+def square_symmetries(
+    size: int, can_pass: bool = False, which: Sequence[int] = range(SYMMETRIES)
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`Game.symmetries` of a square board with a move for each point, and perhaps a pass, which stays what it is."""
+    points = symmetry_sources(size)[list(which)].astype(np.int64)
+    return points, np.hstack([points, np.full((len(points), int(can_pass)), size * size)])
 
 
 def inverse(k: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.games.game import get_game
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
@@ -33,12 +34,13 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
     if not lines:
         raise RunDirectoryError(f"the run in {run} has completed no round yet: there is nothing to report")
     curves = draw_zero(lines)
+    played = get_game(config.game).describe(config.game_options())
     return write_page(
         run,
         "zero_page.html",
         curves,
         title=escape(run.resolve().name),
-        subtitle=escape(f"{config.game} {config.size}, {config.rules} rules: {config.network} on {config.encoder}"),
+        subtitle=escape(f"{played}: {config.network} on {config.encoder}"),
         figures=_figures(lines),
         duels=_duels(lines),
         sheet="".join(map(_game, newest_games(run, config, games))),

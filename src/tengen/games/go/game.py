@@ -15,7 +15,7 @@ from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_eye
 from tengen.games.go.sgf import SgfError, read_sgf, write_sgf
 from tengen.games.go.state import GameState, format_margin
-from tengen.games.symmetry import SYMMETRIES, symmetry_sources
+from tengen.games.symmetry import square_symmetries
 
 
 class Go(Game):
@@ -48,8 +48,7 @@ class Go(Game):
 
     def symmetries(self, options: GoOptions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The eight of the square; a pass stays a pass."""
-        points = symmetry_sources(options.size).astype(np.int64)
-        return points, np.hstack([points, np.full((SYMMETRIES, 1), options.size**2)])
+        return square_symmetries(options.size, can_pass=True)
 
     def max_moves(self, options: GoOptions) -> int:
         """Four times the board, at least 200."""

@@ -1,0 +1,198 @@
+"""Games on boards of squares, made from their kernels alone: states, batches, coordinates, planes and text.
+
+Whoever adds such a game writes its kernels and a class derived from `BoardGame`; `docs/add-a-game.md` shows how. A move
+is its action: square row * width + column, row 0 being the top, and after the last square the pass, if there is one.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.games.batch import BatchedGame, to_play
+from tengen.games.game import Game
+from tengen.games.options import Options
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, other_player
+
+_FILES = "abcdefghijklmnopqrstuvwxyz"
+_ONLY = np.zeros(1, np.int64)
+
+
+class BoardGame(Game):
+    """A game on a board of squares, each empty or taken by one of the players."""
+
+    example_move: ClassVar[str] = "a1"
+    meanings: ClassVar[tuple[str, ...]] = ("own squares", "squares of the opponent")
+    symbols: ClassVar[str] = ".XO"
+    """An empty square, one of the first player and one of the second, in text."""
+    can_pass: ClassVar[bool] = False
+    """Whether there is one more action than squares, the pass."""
+
+    @abstractmethod
+    def shape(self, options: Any) -> tuple[int, int]:
+        """Rows and columns of the board, 26 columns at most."""
+
+    @abstractmethod
+    def arrays(self, options: Any, count: int) -> Any:
+        """The NamedTuple of arrays of `count` games; `restart` is called for each of them."""
+
+    @abstractmethod
+    def cells(self, games: Any) -> NDArray[np.int8]:
+        """int8[B, H * W]: what is on each square of each game, 0 nothing, 1 the first player's, 2 the second's."""
+
+    # ------------------------------------------------------------------- what follows suits most games as it is
+
+    def action_count(self, options: Any) -> int:
+        """The length of a policy."""
+        height, width = self.shape(options)
+        return height * width + self.can_pass
+
+    def action_name(self, options: Any, action: int) -> str:
+        """An action as people write it, in lower case: `b2` is in the second column from the left, the second row from
+        below."""
+        height, width = self.shape(options)
+        row, col = divmod(action, width)
+        return "pass" if row == height else f"{_FILES[col]}{height - row}"
+
+    def text(self, state: "BoardState") -> str:
+        """The position as lines of text."""
+        height, width = self.shape(state.options)
+        cells, edge = self.cells(state.arrays)[0].reshape(height, width), len(str(height))
+        rows = [
+            f"{height - row:>{edge}} {' '.join(self.symbols[cell] for cell in cells[row])}" for row in range(height)
+        ]
+        return "\n".join([*rows, f"{'':>{edge}} {' '.join(_FILES[:width])}"])
+
+    def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
+        """Two planes: the squares of the player to move, and those of the opponent."""
+        cells, players = self.cells(games)[:count], to_play(games, count)[:, None]
+        planes[:, 0] = cells == players
+        planes[:, 1] = cells == FIRST + SECOND - players
+
+    def new(self, options: Options) -> "BoardState":
+        """The start position."""
+        return BoardState(self, options, self.batch(options).allocate(1))
+
+    def options_of(self, state: "BoardState") -> Options:
+        """As the state was given them."""
+        return state.options
+
+    def batch(self, options: Any, past: int = 0) -> "BatchedBoards":
+        """Many games at once; `past` is for encoders of other games."""
+        return BatchedBoards(self, options)
+
+
+class BatchedBoards(BatchedGame):
+    """Many games of a `BoardGame`."""
+
+    def __init__(self, game: BoardGame, options: Options) -> None:
+        self.options, self._game = options, game
+        self.height, self.width = game.shape(options)
+        self.actions = self.branching = game.action_count(options)
+
+    def allocate(self, count: int) -> Any:
+        """`count` games at the start position."""
+        games = self._game.arrays(self.options, count)
+        self.restart(games, np.arange(count))
+        return games
+
+    def load(self, games: Any, i: int, state: "BoardState") -> None:
+        """Make game i this state."""
+        self.copy(state.arrays, _ONLY, games, np.array([i]))
+
+
+class BoardState:
+    """A position of a `BoardGame` with its game behind it. Immutable to its user: `play` returns a new state."""
+
+    def __init__(self, of: BoardGame, options: Options, arrays: Any) -> None:
+        """`arrays`: of one game, which belongs to this state from now on."""
+        self._of, self.options, self.arrays = of, options, arrays
+        batch = of.batch(options)
+        legal, over, values = np.zeros((1, batch.actions), np.bool_), np.zeros(1, np.bool_), np.zeros(1, np.float32)
+        batch.judge(arrays, 1, legal, over, values)
+        self._legal: list[int] = np.flatnonzero(legal[0]).tolist()
+        self._actions = batch.actions
+        self.to_play = int(batch.to_play(arrays)[0])
+        self._winner: int | None = None
+        if over[0]:
+            other = other_player(self.to_play)
+            self._winner = NOBODY if values[0] == 0 else self.to_play if values[0] > 0 else other
+        self.end_reason: str | None = "rules" if over[0] else None
+        self.previous: BoardState | None = None
+        self.last_move: int | None = None
+        self.move_number = 0
+
+    @property
+    def game(self) -> str:
+        """The game's name."""
+        return self._of.name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the rules, or a resignation, have ended the game."""
+        return self._winner is not None
+
+    def legal_moves(self) -> list[int]:
+        """Every legal move; nothing once the game is over."""
+        return [] if self.is_over else list(self._legal)
+
+    def why_illegal(self, move: int) -> str | None:
+        """What is wrong with a move, or None if it is legal."""
+        if self.is_over:
+            return f"the game is over ({self.result()})"
+        if move == RESIGN or move in self._legal:
+            return None
+        return "the rules do not allow it here" if 0 <= move < self._actions else f"moves are 0 to {self._actions - 1}"
+
+    def play(self, move: int) -> "BoardState":
+        """The state after a move or RESIGN; ValueError says why not."""
+        reason = self.why_illegal(move)
+        if reason is not None:
+            name = self.move_name(move) if 0 <= move < self._actions else move
+            raise ValueError(f"{name} is not legal: {reason}")
+        batch = self._of.batch(self.options)
+        arrays = batch.allocate(1)
+        batch.copy(self.arrays, _ONLY, arrays, _ONLY)
+        if move != RESIGN:
+            batch.play(arrays, np.array([move]))
+        state = type(self)(self._of, self.options, arrays)
+        state.previous, state.last_move, state.move_number = self, move, self.move_number + (move != RESIGN)
+        if move == RESIGN:
+            state._winner, state.end_reason = other_player(self.to_play), "resignation"
+        return state
+
+    def winner(self) -> int | None:
+        """FIRST, SECOND, NOBODY for a draw; None while the game goes on."""
+        return self._winner
+
+    def result(self) -> str:
+        """Who wins, `draw`, or `?` while the game goes on."""
+        return "?" if self._winner is None else self._of.forfeit(self._winner) if self._winner else "draw"
+
+    def move_name(self, move: int) -> str:
+        """A move as people write it; ValueError if it is none of this game."""
+        if move == RESIGN:
+            return "resign"
+        return self._of.action_name(self.options, self.move_of(move))
+
+    def parse_move(self, text: str) -> int:
+        """The move of a text, legal or not; ValueError if it is none."""
+        names = {self.move_name(move): move for move in [*range(self._actions), RESIGN]}
+        move = names.get(text.strip().lower())
+        if move is None:
+            raise ValueError(f"{text[:40]!r} is not a move: write it like {self._of.example_move}")
+        return move
+
+    def action_of(self, move: int) -> int:
+        """A policy's index of a move: the move itself."""
+        return move
+
+    def move_of(self, action: int) -> int:
+        """The move at an index of a policy: the same."""
+        if not 0 <= action < self._actions:
+            raise ValueError(f"{action} is not a move: moves are 0 to {self._actions - 1}")
+        return action
+
+    def __str__(self) -> str:
+        return self._of.text(self)
