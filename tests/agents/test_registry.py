@@ -2,7 +2,7 @@
 
 import pytest
 
-from tengen.agents.agent import AgentError, Particular
+from tengen.agents.agent import AgentError, NeedsCheck
 from tengen.agents.registry import SpecError, agent_kinds, load_agent, with_limit
 from tengen.games import microchess
 
@@ -24,10 +24,10 @@ def test_a_spec_makes_an_agent(spec: str) -> None:
         ("alphago", "choose from random"),
         ("uct:speed=3", "it has playouts=..."),
         ("uct:playouts", "not a setting"),
-        ("uct:playouts=many", "not a value"),
+        ("uct:playouts=many", "is not possible: give"),
         ("uct:playouts=1,playouts=2", "twice"),
-        ("uct:guided=perhaps", "not a value"),
-        ("random:seed=1.5", "not a value"),
+        ("uct:guided=perhaps", "is not possible: give"),
+        ("random:seed=1.5", "is not possible: give"),
         ("uci", "uci needs a program: name it first, uci:PROGRAM"),
         ("uci:skill=5", "uci needs a program"),
         ("uci:fairy-stockfish,strength=5", "it has program=..., skill=..."),
@@ -71,7 +71,7 @@ def test_a_limit_is_added_where_a_spec_has_none(spec: str, limits: dict[str, int
 @pytest.mark.parametrize("spec", ["minimax", "policy", "fast-policy"])
 def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
     agent, state = load_agent(spec), microchess.GameState.new()
-    assert isinstance(agent, Particular)
+    assert isinstance(agent, NeedsCheck)
     for ask in (agent.choose, agent.check):
         with pytest.raises(AgentError, match=r"plays Go, and this is a game of Microchess$"):
             ask(state)

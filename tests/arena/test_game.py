@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tengen.agents.agent import Agent
-from tengen.arena.game import GameStopped, default_max_moves, play_game
+from tengen.arena.game import GameStopped, play_game
 from tengen.games.go import BLACK, EMPTY, PASS, WHITE, GameState, from_gtp
 
 LoadFake = Callable[..., Agent]
@@ -74,8 +74,6 @@ def test_random_games_end_before_the_default_limit(load_fake: LoadFake) -> None:
         record = play_game(load_fake("random", seed), load_fake("random", seed + 1), GameState.new(5))
         assert record.ending == "score"
         assert record.result == record.state.result()
-    assert default_max_moves(GameState.new(5)) == 200
-    assert default_max_moves(GameState.new(19)) == 1444
 
 
 def test_the_cap_on_thinking_is_handed_to_the_agents(load_fake: LoadFake) -> None:
@@ -83,7 +81,7 @@ def test_the_cap_on_thinking_is_handed_to_the_agents(load_fake: LoadFake) -> Non
     assert [turn.decision.note for turn in record.turns] == ["cap 1.5", "cap 1.5"]
 
 
-def test_a_game_told_to_stop_has_no_result(load_fake: LoadFake) -> None:
+def test_a_stopped_game_has_no_result(load_fake: LoadFake) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(GameStopped):

@@ -10,7 +10,9 @@ from tengen.agents.agent import Agent, AgentError
 from tengen.arena.match import Match, first_of, opening, run_match
 from tengen.arena.results import GameResult, MatchFolderError
 from tengen.arena.summary import score_of, summarize
+from tengen.games.go.options import GoOptions
 from tengen.games.go.sgf import read_sgf
+from tengen.games.microchess.options import MicrochessOptions
 
 LoadFake = Callable[..., Agent]
 
@@ -23,7 +25,7 @@ def without_times(results: list[GameResult]) -> list[GameResult]:
 
 
 def test_pairs_of_games_share_an_opening_and_swap_colours() -> None:
-    match = Match("a", "b", games=8)
+    match = Match("a", "b", GoOptions(), games=8)
     assert [first_of(match, game) for game in range(1, 5)] == ["a", "b", "a", "b"]
     for game in range(1, 9, 2):
         assert opening(match, game).moves == opening(match, game + 1).moves
@@ -31,17 +33,17 @@ def test_pairs_of_games_share_an_opening_and_swap_colours() -> None:
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_one_agent_may_always_move_first_and_then_every_game_has_an_opening_of_its_own(first: str) -> None:
-    match = Match("a", "b", games=8, first=first)
+    match = Match("a", "b", GoOptions(), games=8, first=first)
     assert [first_of(match, game) for game in range(1, 5)] == [first] * 4
     assert len({str(opening(match, game)) for game in range(1, 9)}) >= 7
-    assert match.folder_name != Match("a", "b", games=8).folder_name
+    assert match.folder_name != Match("a", "b", GoOptions(), games=8).folder_name
     with pytest.raises(ValueError, match="choose from alternate, a, b"):
-        Match("a", "b", first="white")
+        Match("a", "b", GoOptions(), first="white")
 
 
 def test_openings_vary_with_the_pair_and_the_seed_but_not_from_run_to_run() -> None:
     def all_openings(seed: int) -> list[str]:
-        return [str(opening(Match("a", "b", seed=seed), game)) for game in range(1, 21, 2)]
+        return [str(opening(Match("a", "b", GoOptions(), seed=seed), game)) for game in range(1, 21, 2)]
 
     assert all_openings(1) == all_openings(1)
     assert len(set(all_openings(1))) >= 9
@@ -50,7 +52,7 @@ def test_openings_vary_with_the_pair_and_the_seed_but_not_from_run_to_run() -> N
 
 @pytest.mark.parametrize("size", [2, 5, 7, 9, 19])
 def test_opening_moves_keep_off_the_edge_where_there_is_room(size: int) -> None:
-    match = Match("a", "b", size=size, opening_moves=2)
+    match = Match("a", "b", GoOptions(size), opening_moves=2)
     for game in range(1, 41, 2):
         state = opening(match, game)
         assert state.move_number == 2
@@ -60,18 +62,62 @@ def test_opening_moves_keep_off_the_edge_where_there_is_room(size: int) -> None:
 
 
 def test_a_match_may_begin_with_the_empty_board() -> None:
-    assert opening(Match("a", "b", opening_moves=0), 1).moves == []
+    assert opening(Match("a", "b", GoOptions(), opening_moves=0), 1).moves == []
 
 
 # ---------------------------------------------------------------------------------------------- the plan
 
 
 def test_the_folder_is_named_after_the_agents_and_the_settings_but_not_the_number_of_games() -> None:
-    match = Match("uct:playouts=100", "gtp:/usr/games/gnugo --mode gtp", komi=7)
+    match = Match("uct:playouts=100", "gtp:/usr/games/gnugo --mode gtp", GoOptions(komi=7))
     assert match.folder_name.startswith("uct-vs-gnugo-")
-    assert match.folder_name == replace(match, games=400, size=9, max_moves=324).folder_name
-    for other in ({"seed": 2}, {"size": 7}, {"komi": 5.5}, {"rules": "aga"}, {"seconds": 1.0}, {"b": "uct"}):
+    assert match.folder_name == replace(match, games=400, options=GoOptions(9, komi=7), max_moves=324).folder_name
+    for other in ({"seed": 2}, {"seconds": 1.0}, {"b": "uct"}):
         assert match.folder_name != replace(match, **other).folder_name  # type: ignore[arg-type]
+    for options in (GoOptions(7, komi=7), GoOptions(), GoOptions(rules="aga", komi=7), GoOptions(komi=7, handicap=2)):
+        assert match.folder_name != replace(match, options=options).folder_name
+
+
+@pytest.mark.parametrize(
+    ("match", "folder"),
+    [
+        (Match("uct:playouts=100", "random", GoOptions()), "uct-vs-random-9f83cee8"),
+        (
+            Match(
+                "uct:playouts=100",
+                "gtp:gnugo --mode gtp",
+                GoOptions(5, komi=3.5),
+                seed=7,
+                opening_moves=3,
+                seconds=1.5,
+            ),
+            "uct-vs-gnugo-0f42f904",
+        ),
+        (Match("a", "b", GoOptions(rules="simple-go")), "a-vs-b-d35cb95e"),
+        (
+            Match("alphabeta", "uci:fairy-stockfish,skill=5", MicrochessOptions()),
+            "alphabeta-vs-fairy-stockfish-99cbdea8",
+        ),
+        (
+            Match("random", "uct", MicrochessOptions("ncsoft", False), max_moves=100, first="a"),
+            "random-vs-uct-fae27678",
+        ),
+    ],
+)
+def test_folders_of_the_first_release_are_found_again(match: Match, folder: str) -> None:
+    assert match.folder_name == folder
+
+
+def test_results_of_the_first_release_are_read(load_fake: LoadFake, tmp_path: Path) -> None:
+    for options in (GoOptions(5), MicrochessOptions()):
+        match, folder = Match("random", "resign", options, games=2), tmp_path / options.game
+        results = run_match(match, folder, load=load_fake)
+        text = (folder / "results.jsonl").read_text()
+        swap = {"a": "b", "b": "a"} if options.game == "microchess" else {"a": "a", "b": "b"}
+        for first, black in swap.items():
+            text = text.replace(f'"first": "{first}"', f'"black": "{black.upper()}"')
+        (folder / "results.jsonl").write_text(text.replace('"A"', '"a"').replace('"B"', '"b"'))
+        assert run_match(match, folder, load=load_fake) == results
 
 
 @pytest.mark.parametrize(
@@ -79,25 +125,21 @@ def test_the_folder_is_named_after_the_agents_and_the_settings_but_not_the_numbe
     [
         ({"games": 0}, "games 0 is not possible: give at least 1"),
         ({"seed": -1}, "seed -1 is not possible"),
-        ({"size": 1}, "board size 1"),
-        ({"rules": "gomoku"}, "no rule set is called 'gomoku'"),
-        ({"komi": float("nan")}, "komi nan"),
         ({"opening_moves": 41}, "41 opening moves are too many: give at most 40"),
         ({"max_moves": 2}, "max moves 2 is not possible: give at least 3"),
         ({"seconds": 0.0}, "0.0 seconds per move are not possible"),
-        ({"game": "chess"}, "no game is called 'chess'"),
     ],
 )
 def test_a_plan_that_cannot_be_played_says_why(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Match("a", "b", **wrong)  # type: ignore[arg-type]
+        Match("a", "b", GoOptions(), **wrong)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ playing
 
 
 def test_games_do_not_depend_on_how_many_are_played_at_once(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "random:2", games=9, size=5, komi=0.5)
+    match = Match("random", "random:2", GoOptions(5, komi=0.5), games=9)
     one = run_match(match, tmp_path / "one", workers=1, load=load_fake)
     four = run_match(match, tmp_path / "four", workers=4, load=load_fake)
     assert without_times(one) == without_times(four)
@@ -105,18 +147,18 @@ def test_games_do_not_depend_on_how_many_are_played_at_once(load_fake: LoadFake,
 
 
 def test_every_game_is_saved_as_sgf(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "resign", games=2, size=7)
+    match = Match("random", "resign", GoOptions(7), games=2)
     for result in run_match(match, tmp_path, load=load_fake):
         game = read_sgf((tmp_path / "games" / f"{result.game:04d}.sgf").read_bytes())
-        names = ("random", "resign") if result.black == "a" else ("resign", "random")
+        names = ("random", "resign") if result.first == "a" else ("resign", "random")
         assert (game.black_name, game.white_name) == names
-        assert game.result == result.result == ("B+R" if result.black == "a" else "W+R")
+        assert game.result == result.result == ("B+R" if result.first == "a" else "W+R")
         assert game.state.moves[:2] == opening(match, result.game).moves
         assert game.state.move_number == result.moves
 
 
 def test_an_agent_at_fault_loses_that_game_and_the_match_goes_on(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "die:10", games=4, size=5, opening_moves=0)
+    match = Match("random", "die:10", GoOptions(5), games=4, opening_moves=0)
     results = run_match(match, tmp_path, load=load_fake)
     assert [(result.winner, result.ending) for result in results] == [("a", "forfeit")] * 4
     assert {result.reason for result in results} == {"fake ended with exit code 1"}
@@ -131,13 +173,13 @@ def test_an_agent_that_never_starts_is_one_error_and_leaves_no_folder(tmp_path: 
         raise AgentError("nosuch is not installed")
 
     with pytest.raises(AgentError, match="nosuch is not installed"):
-        run_match(Match("a", "b"), tmp_path / "match", load=load)
+        run_match(Match("a", "b", GoOptions()), tmp_path / "match", load=load)
     assert not (tmp_path / "match").exists()
 
 
 def test_a_foreign_engine_that_dies_at_once_never_starts_a_match(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="exit code"):
-        run_match(Match("gtp:false", "random"), tmp_path / "match")
+        run_match(Match("gtp:false", "random", GoOptions()), tmp_path / "match")
     assert not (tmp_path / "match").exists()
 
 
@@ -149,7 +191,7 @@ def test_an_agent_that_fails_to_start_later_loses_that_game(load_fake: LoadFake,
             raise AgentError("out of licences")
         return load_fake(spec, seed)
 
-    results = run_match(Match("random", "pass", games=4, size=5), tmp_path, workers=1, load=load)
+    results = run_match(Match("random", "pass", GoOptions(5), games=4), tmp_path, workers=1, load=load)
     assert [result.reason for result in results] == ["", "could not start: out of licences", "", ""]
     assert results[1].winner == "a"
 
@@ -163,11 +205,11 @@ def test_a_mistake_of_the_arena_itself_is_not_a_lost_game(load_fake: LoadFake, t
         return load_fake(spec, seed)
 
     with pytest.raises(ZeroDivisionError):
-        run_match(Match("random", "random", games=9, size=5), tmp_path, load=load)
+        run_match(Match("random", "random", GoOptions(5), games=9), tmp_path, load=load)
 
 
 def test_random_against_itself_is_even_and_never_plays_the_same_game(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "random", games=200, size=5, komi=0.5, rules="tromp-taylor")
+    match = Match("random", "random", GoOptions(5, komi=0.5, rules="tromp-taylor"), games=200)
     results = run_match(match, tmp_path, load=load_fake)
     low, high = score_of("a", results).interval
     assert low < 0.5 < high
@@ -176,19 +218,19 @@ def test_random_against_itself_is_even_and_never_plays_the_same_game(load_fake: 
 
 
 def test_the_summary_counts_both_sides(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "resign", games=5, size=5)
+    match = Match("random", "resign", GoOptions(5), games=5)
     summary = summarize("random", "resign", run_match(match, tmp_path, load=load_fake))
-    assert (summary.a.as_black.wins, summary.a.as_white.wins, summary.a.score.games) == (3, 2, 5)
+    assert (summary.a.as_first.wins, summary.a.as_second.wins, summary.a.score.games) == (3, 2, 5)
     assert summary.b.score == summary.a.score.reversed
     assert summary.endings == {"resignation": 5}
     assert summary.b.decisions == 5
-    report = summary.to_json()
+    report = summary.to_json(("Black", "White"))
     assert (report["a"]["wins"], report["a"]["elo"], report["a"]["elo_interval"][1]) == (5, None, None)
-    assert summarize("a", "b", []).to_json()["mean_moves"] is None
+    assert summarize("a", "b", []).to_json(("Black", "White"))["mean_moves"] is None
 
 
 def test_gnu_go_beats_random(gnugo: str, tmp_path: Path) -> None:
-    match = Match("random", f"gtp:{gnugo} --mode gtp --level 1 --seed 1", games=2, size=7)
+    match = Match("random", f"gtp:{gnugo} --mode gtp --level 1 --seed 1", GoOptions(7), games=2)
     results = run_match(match, tmp_path, workers=1)
     assert [(result.winner, result.reason) for result in results] == [("b", ""), ("b", "")]
     for result in results:
@@ -196,7 +238,7 @@ def test_gnu_go_beats_random(gnugo: str, tmp_path: Path) -> None:
 
 
 def test_draws_count_for_nobody(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("pass", "pass", games=2, size=5, komi=0, opening_moves=0)
+    match = Match("pass", "pass", GoOptions(5, komi=0), games=2, opening_moves=0)
     results = run_match(match, tmp_path, load=load_fake)
     assert [(result.winner, result.result) for result in results] == [(None, "0"), (None, "0")]
     assert score_of("a", results).mean == 0.5
@@ -218,7 +260,7 @@ def stop_after(count: int) -> Callable[[GameResult], None]:
 
 
 def test_an_interrupted_match_plays_on_to_the_same_games(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "random", games=12, size=5)
+    match = Match("random", "random", GoOptions(5), games=12)
     whole = run_match(match, tmp_path / "whole", load=load_fake)
     with pytest.raises(KeyboardInterrupt):
         run_match(match, tmp_path / "parts", load=load_fake, on_result=stop_after(3))
@@ -232,7 +274,7 @@ def test_an_interrupted_match_plays_on_to_the_same_games(load_fake: LoadFake, tm
 
 
 def test_more_games_may_be_asked_for_and_fewer_shown(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "random", games=4, size=5)
+    match = Match("random", "random", GoOptions(5), games=4)
     four = run_match(match, tmp_path, load=load_fake)
     six = run_match(replace(match, games=6), tmp_path, load=load_fake)
     assert six[:4] == four
@@ -240,16 +282,16 @@ def test_more_games_may_be_asked_for_and_fewer_shown(load_fake: LoadFake, tmp_pa
 
 
 def test_a_folder_belongs_to_one_match(load_fake: LoadFake, tmp_path: Path) -> None:
-    match = Match("random", "pass", games=2, size=5, komi=7)
+    match = Match("random", "pass", GoOptions(5, komi=7), games=2)
     run_match(match, tmp_path, load=load_fake)
     with pytest.raises(MatchFolderError, match=r"komi 7\.0 where you ask for 6\.5: choose another --out"):
-        run_match(replace(match, komi=6.5), tmp_path, load=load_fake)
+        run_match(replace(match, options=GoOptions(5, komi=6.5)), tmp_path, load=load_fake)
 
 
 def test_a_finished_match_is_shown_without_its_agents(load_fake: LoadFake, tmp_path: Path) -> None:
     def gone(spec: str, seed: int) -> Agent:
         raise AgentError(f"{spec} is not installed any more")
 
-    match = Match("random", "pass", games=2, size=5)
+    match = Match("random", "pass", GoOptions(5), games=2)
     results = run_match(match, tmp_path, load=load_fake)
     assert run_match(match, tmp_path, load=gone) == results

@@ -9,16 +9,18 @@ import pytest
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.game import play_game
 from tengen.arena.match import Match, first_of, opening, run_match
-from tengen.arena.results import GameResult
+from tengen.arena.results import GameResult, other
 from tengen.arena.summary import score_of, summarize
 from tengen.games.microchess import BLACK, WHITE, GameState, from_pgn
+from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.microchess_alphabeta import new_workspace, search_microchess
 
 LoadFake = Callable[..., Agent]
 
 
 def plan(a: str, b: str, **settings: object) -> Match:
-    return Match(a, b, game="microchess", **settings)  # type: ignore[arg-type]
+    options = {name: settings.pop(name) for name in ("rules", "double_step") if name in settings}
+    return Match(a, b, MicrochessOptions.of(options), **settings)  # type: ignore[arg-type]
 
 
 def read(folder: Path, game: int) -> tuple[GameState, dict[str, str]]:
@@ -75,27 +77,12 @@ def test_the_settings_are_those_of_the_game() -> None:
         "opening_moves": 4,
         "max_moves": 400,
     }
-    assert match.folder_name == replace(match, rules="standard", double_step=True).folder_name
-    assert match.folder_name != replace(match, double_step=False).folder_name
+    assert match.folder_name != replace(match, options=MicrochessOptions(double_step=False)).folder_name
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"size": 9}, "size is for --game go: leave it out"),
-        ({"komi": 7.0}, "komi is for --game go"),
-        ({"rules": "chinese"}, "'chinese'"),
-        ({"opening_moves": 21}, "21 opening moves are too many: give at most 20"),
-    ],
-)
-def test_a_plan_that_cannot_be_played_says_why(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        plan("a", "b", **settings)
-
-
-def test_the_double_step_is_not_for_go() -> None:
-    with pytest.raises(ValueError, match="double step is for --game microchess"):
-        Match("a", "b", double_step=True)
+def test_an_opening_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match="21 opening moves are too many: give at most 20"):
+        plan("a", "b", opening_moves=21)
 
 
 # ------------------------------------------------------------------------------------------------- games
@@ -136,11 +123,10 @@ def test_random_games_end_in_many_ways_and_are_saved(load_fake: LoadFake, tmp_pa
         assert (state.result(), state.end_reason, state.move_number) == (result.result, result.ending, result.moves)
         assert tags["Result"] == result.result
         assert state.moves[:4] == opening(match, result.game).moves
-        white = "a" if result.black == "b" else "b"
-        assert first_of(match, result.game) == white
-        assert result.winner == {1: white, 2: result.black, 0: None}[state.winner() or 0]
+        assert first_of(match, result.game) == result.first
+        assert result.winner == {1: result.first, 2: other(result.first), 0: None}[state.winner() or 0]
     summary = summarize("random", "random", results)
-    assert summary.a.as_white.games == summary.a.as_black.games == 30
+    assert summary.a.as_first.games == summary.a.as_second.games == 30
     low, high = score_of("a", results).interval
     assert low < 0.5 < high
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tengen._files import write_atomically
 from tengen.arena.results import GameResult, MatchFolder, MatchFolderError
+from tengen.games.go.game import GAME
 
 SETTINGS = {"a": "random", "b": 'gtp:"my engine" --name \\ä\x7f\U0001f600\n', "size": 9, "komi": 7.5}
 
@@ -18,7 +19,7 @@ def result(game: int) -> GameResult:
 
 def make(folder: Path, games: int) -> bytes:
     """A folder with results of so many games; what results.jsonl holds."""
-    with MatchFolder(folder, SETTINGS) as kept:
+    with MatchFolder(folder, SETTINGS, GAME) as kept:
         for game in range(1, games + 1):
             kept.record(result(game), b"(;)")
     return (folder / "results.jsonl").read_bytes()
@@ -26,7 +27,7 @@ def make(folder: Path, games: int) -> bytes:
 
 def test_results_and_settings_are_read_back(tmp_path: Path) -> None:
     make(tmp_path, 3)
-    with MatchFolder(tmp_path, SETTINGS) as kept:
+    with MatchFolder(tmp_path, SETTINGS, GAME) as kept:
         assert kept.results == {game: result(game) for game in (1, 2, 3)}
         assert kept.record_path(3).read_bytes() == b"(;)"
 
@@ -36,7 +37,7 @@ def test_a_line_cut_anywhere_costs_one_game(tmp_path: Path) -> None:
     last = len(whole) - len(whole.splitlines()[-1]) - 1
     for cut in range(last, len(whole)):
         (tmp_path / "results.jsonl").write_bytes(whole[:cut])
-        with MatchFolder(tmp_path, SETTINGS) as kept:
+        with MatchFolder(tmp_path, SETTINGS, GAME) as kept:
             assert sorted(kept.results) == [1, 2]
             kept.record(result(3), b"(;)")
         assert (tmp_path / "results.jsonl").read_bytes() == whole
@@ -47,7 +48,7 @@ def test_a_last_line_of_junk_is_dropped(tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("match")
     whole = make(folder, 2)
     (folder / "results.jsonl").write_bytes(whole + junk.replace(b"\n", b"").replace(b"\r", b""))
-    make_again = MatchFolder(folder, SETTINGS)
+    make_again = MatchFolder(folder, SETTINGS, GAME)
     make_again.close()
     assert sorted(make_again.results) == [1, 2]
     assert (folder / "results.jsonl").read_bytes() == whole
@@ -57,7 +58,7 @@ def test_a_damaged_line_in_the_middle_is_told(tmp_path: Path) -> None:
     first, *rest = make(tmp_path, 3).splitlines(keepends=True)
     (tmp_path / "results.jsonl").write_bytes(first + b"{}\n" + b"".join(rest))
     with pytest.raises(MatchFolderError, match=r"line 2 .* is damaged .*: delete the line"):
-        MatchFolder(tmp_path, SETTINGS)
+        MatchFolder(tmp_path, SETTINGS, GAME)
 
 
 @pytest.mark.parametrize("line", [b"3", b"[]", b"null", b'{"game": 1}', b'{"decisions": 1, "seconds": 2}', b"\xff"])
@@ -67,29 +68,29 @@ def test_what_is_no_result_is_refused(line: bytes) -> None:
 
 
 def test_only_one_process_plays_a_match(tmp_path: Path) -> None:
-    with MatchFolder(tmp_path, SETTINGS), pytest.raises(MatchFolderError, match="another process"):
-        MatchFolder(tmp_path, SETTINGS)
-    MatchFolder(tmp_path, SETTINGS).close()
+    with MatchFolder(tmp_path, SETTINGS, GAME), pytest.raises(MatchFolderError, match="another process"):
+        MatchFolder(tmp_path, SETTINGS, GAME)
+    MatchFolder(tmp_path, SETTINGS, GAME).close()
 
 
 @pytest.mark.parametrize("other", [{"size": 19}, {"seconds": 1.0}, {"a": "uct"}])
 def test_other_settings_are_refused_by_name(tmp_path: Path, other: dict[str, str | int | float]) -> None:
     make(tmp_path, 1)
     with pytest.raises(MatchFolderError, match=f"another match, with {next(iter(other))} .*another --out"):
-        MatchFolder(tmp_path, SETTINGS | other)
+        MatchFolder(tmp_path, SETTINGS | other, GAME)
 
 
 def test_results_without_settings_are_refused(tmp_path: Path) -> None:
     make(tmp_path, 1)
     (tmp_path / "match.toml").unlink()
     with pytest.raises(MatchFolderError, match=r"no match\.toml"):
-        MatchFolder(tmp_path, SETTINGS)
+        MatchFolder(tmp_path, SETTINGS, GAME)
 
 
 def test_unreadable_settings_are_told(tmp_path: Path) -> None:
     (tmp_path / "match.toml").write_text("a = ")
     with pytest.raises(MatchFolderError, match=r"match\.toml cannot be read"):
-        MatchFolder(tmp_path, SETTINGS)
+        MatchFolder(tmp_path, SETTINGS, GAME)
 
 
 def test_an_atomic_write_replaces_the_whole_file(tmp_path: Path) -> None:

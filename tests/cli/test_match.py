@@ -71,16 +71,31 @@ def test_a_match_of_microchess(tmp_path: Path) -> None:
     assert sorted(path.name for path in (out / "games").iterdir()) == [f"000{game}.pgn" for game in (1, 2, 3, 4)]
 
 
+def test_the_match_follows_the_model_and_warns_outside_of_what_it_learned(tmp_path: Path) -> None:
+    arguments = ["match", "random", "zero:go5,sims=1", "-n", "1"]
+    output = runner.invoke(app, [*arguments, "--out", str(tmp_path / "a")]).stdout
+    assert "5x5, chinese rules, komi 3.5" in output and "was trained" not in output
+    output = runner.invoke(app, [*arguments, "--komi", "9.5", "--out", str(tmp_path / "b")]).stdout
+    assert "zero:go5,sims=1 was trained with komi 3.5, and this game has komi 9.5" in output
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["random", "nobody"], "no agent is called 'nobody'"),
-        (["random", "random", "--game", "microchess", "--size", "9"], "size is for --game go"),
-        (["random", "random", "--double-step"], "double step is for --game microchess"),
+        (
+            ["random", "random", "--game", "microchess", "--size", "9"],
+            "size is not an option of microchess: it has rules, double-step",
+        ),
+        (["random", "random", "--double-step"], "double-step is not an option of go: it has size, rules, komi"),
         (["random", "minimax", "--game", "microchess"], "plays Go, and this is a game of Microchess"),
         (["random", "uci:no-such-program", "--game", "microchess"], "no-such-program isn't installed"),
         (["random", "gtp:no-such-program"], "no-such-program"),
         (["random", "random", "--size", "30"], "board size 30"),
+        (["random", "random", "--rules", "gomoku"], "no rule set is called 'gomoku'"),
+        (["random", "random", "--komi", "nan"], "komi nan is not possible"),
+        (["random", "random", "--option", "size"], "--option size is not possible: write NAME=VALUE"),
+        (["random", "random", "--option", "size=big"], "size=big is not possible: give a whole number"),
         (["random", "random", "--game", "chess"], "no game is called 'chess'"),
         (["random", "random", "--workers", "0"], "workers 0 is not possible"),
     ],

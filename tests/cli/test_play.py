@@ -46,7 +46,7 @@ def test_the_end_of_the_input_leaves_cleanly_and_the_game_can_go_on(tmp_path: Pa
     assert [move for _, move in read_sgf(kept.read_bytes()).state.moves] == [40, 48]
     code, output = play(f"--opponent human --load {kept}", "c3\n")
     assert code == 0
-    assert "9x9 japanese" in output
+    assert "9x9, japanese rules" in output
 
 
 def test_save_keeps_the_game_in_a_file_of_ones_own(tmp_path: Path) -> None:
@@ -60,15 +60,15 @@ def test_save_keeps_the_game_in_a_file_of_ones_own(tmp_path: Path) -> None:
     assert read_sgf(file.read_bytes()).state.move_number == 2
 
 
-def test_a_narrow_terminal_tells_rules_and_komi_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_shows_rules_and_komi_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    assert "9x9 chinese, komi 7.5" in play("--opponent human")[1]
+    assert "9x9, chinese rules, komi 7.5" in play("--opponent human")[1]
     assert "no double step" in play("--game microchess --no-double-step --opponent human")[1]
 
 
 def test_handicap_and_komi() -> None:
     output = play("--opponent human --handicap 3")[1]
-    assert "Handicap 3" in output
+    assert "3 handicap stones" in output
     assert "komi 0.5" in output
     assert "White >" in output
     assert "komi 3.5" in play("--opponent human --handicap 3 --komi 3.5")[1]
@@ -76,7 +76,7 @@ def test_handicap_and_komi() -> None:
 
 def test_white_may_be_played_and_simple_go_is_5x5() -> None:
     output = play("--opponent random --seed 1 --color white --rules simple-go")[1]
-    assert "5x5 simple-go, komi 3.5" in output
+    assert "5x5, simple-go rules, komi 3.5" in output
     assert "Black plays" in output
 
 
@@ -95,7 +95,7 @@ def test_white_may_be_played_and_simple_go_is_5x5() -> None:
         ("--opponent random:iq=200", "'iq=200' is not a setting of random"),
         ("--load /nowhere/at.sgf", "/nowhere/at.sgf: No such file or directory"),
         ("--load . --opponent human", "Is a directory"),
-        ("--load x.sgf --size 9", "leave them out beside --load"),
+        ("--load x.sgf --size 9", "--size cannot be changed in a loaded game"),
         ("--delay -1", "delay"),
     ],
 )
@@ -186,9 +186,10 @@ def test_watching_two_bots_play_microchess() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--game microchess --size 9", "--size is for --game go: leave it out, or add that"),
-        ("--game microchess --handicap 2", "--handicap is for --game go"),
-        ("--no-double-step", "--double-step is for --game microchess"),
+        ("--game microchess --size 9", "size is not an option of microchess: it has rules, double-step"),
+        ("--game microchess --handicap 2", "handicap is not an option of microchess"),
+        ("--no-double-step", "double-step is not an option of go"),
+        ("--game checkers", "no game is called 'checkers': choose from go, microchess"),
         ("--game microchess --rules chinese", "'chinese'"),
         ("--game microchess --opponent minimax", "plays Go, and this is a game of Microchess"),
         ("--load nowhere.pgn", "nowhere.pgn: No such file or directory"),
@@ -199,3 +200,16 @@ def test_mistakes_with_microchess_are_one_line(options: str, told: str) -> None:
     code, output = play(options)
     assert code == 2
     assert told in output
+
+
+# ------------------------------------------------------------------------------- what a model was trained on
+
+
+def test_the_game_follows_the_model_that_plays() -> None:
+    code, output = play("--opponent zero:go5,sims=1", "quit\n")
+    assert code == 0
+    assert "5x5, chinese rules, komi 3.5" in output
+    assert "was trained with" not in output
+    output = " ".join(play("--opponent zero:go5,sims=1 --komi 9.5", "quit\n")[1].split())
+    assert "was trained with komi 3.5, and this game has komi 9.5: it may misjudge it." in output
+    assert "Microchess, standard rules" in play("--opponent zero:microchess,sims=1", "quit\n")[1]

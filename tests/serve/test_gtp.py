@@ -6,6 +6,8 @@ import random
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tengen.agents.random import Random, RandomAgent
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, GameState, from_gtp
+from tengen.games.go.options import GoOptions
 from tengen.serve.gtp import COMMANDS, GtpServer
 from tengen.serve.gtp_game import handicap_places
 from tengen.serve.gtp_protocol import LONGEST_LINE, parse_line
@@ -53,10 +56,10 @@ class Scripted:
 class Session:
     """A server that is spoken to one line at a time."""
 
-    def __init__(self, agent: Agent | None = None, **options: object) -> None:
+    def __init__(self, agent: Agent | None = None, size: int = 9, now: Callable[[], float] = time.monotonic) -> None:
         self.agent = agent or RandomAgent(Random(seed=1))
         self.log = io.StringIO()
-        self.server = GtpServer(self.agent, io.BytesIO(), io.BytesIO(), log=self.log, **options)  # type: ignore[arg-type]
+        self.server = GtpServer(self.agent, io.BytesIO(), io.BytesIO(), options=GoOptions(size), log=self.log, now=now)
 
     def __call__(self, line: str) -> str:
         command = parse_line(line.encode())
@@ -83,13 +86,13 @@ class Session:
 
 @pytest.fixture
 def session() -> Session:
-    return Session(size=9)
+    return Session()
 
 
 def converse(data: bytes, agent: Scripted | None = None) -> bytes:
     """Everything that a server writes when it reads `data`."""
     output = io.BytesIO()
-    GtpServer(agent or Scripted(), io.BytesIO(data), output, size=9, log=io.StringIO()).run()
+    GtpServer(agent or Scripted(), io.BytesIO(data), output, options=GoOptions(9), log=io.StringIO()).run()
     return output.getvalue()
 
 
@@ -352,7 +355,7 @@ def test_moves_that_cannot_be(words: str, message: str, session: Session) -> Non
 
 
 def test_genmove_plays_and_reg_genmove_does_not() -> None:
-    session = Session(Scripted([0, 1, RESIGN, 2]), size=9)
+    session = Session(Scripted([0, 1, RESIGN, 2]))
     assert session.ok("genmove white") == "A9"
     assert session.ok("reg_genmove white") == "B9"
     assert session.ok("genmove b") == "resign"
@@ -365,14 +368,14 @@ def test_genmove_plays_and_reg_genmove_does_not() -> None:
 
 @pytest.mark.parametrize("move", [0, 81, -7])
 def test_an_illegal_move_of_the_agents_is_not_played(move: int) -> None:
-    session = Session(Scripted([move]), size=9)
+    session = Session(Scripted([move]))
     session.ok("play b a9")
     assert "not legal" in session.fails("genmove w")
     assert session.server.state.move_number == 1
 
 
 def test_play_goes_on_after_two_passes() -> None:
-    session = Session(Scripted([PASS, 5]), size=9)
+    session = Session(Scripted([PASS, 5]))
     session.all("play b a1;play w b1;play b c1;play w pass;play b pass")
     assert session.server.state.is_over
     session.all("play b b2;genmove w;genmove w;kgs-genmove_cleanup b")
@@ -426,7 +429,7 @@ def budgets(lines: str, seconds: float = 0.0) -> list[float | None]:
     """What the agent is given for each genmove of these commands, when each takes it so many seconds."""
     watch = Watch()
     agent = Slow(watch, seconds)
-    Session(agent, size=9, now=watch).all(lines)
+    Session(agent, now=watch).all(lines)
     return [given for _, given in agent.asked]
 
 
@@ -444,7 +447,7 @@ def test_main_time_is_shared_out_over_the_game() -> None:
 def test_main_time_never_runs_out_for_one_who_keeps_to_it(settings: str) -> None:
     watch, spent = Watch(), 0.0
     agent = Slow(watch, 0.0)
-    session = Session(agent, size=9, now=watch)
+    session = Session(agent, now=watch)
     session.ok(settings)
     for _ in range(300):
         session.ok("genmove b")
@@ -702,7 +705,7 @@ def test_the_command_line_sets_the_first_game() -> None:
     result = tengen_gtp(*options, text="play b g7\nfinal_score\nkata-get-rules\n")
     assert result.exit_code == 0
     assert result.stdout.startswith("=\n\n= B+46\n\n")
-    assert "random plays 7x7, aga rules, komi 3, unless told otherwise\n" in result.stderr
+    assert "random plays 7x7, aga rules, komi 3, until the program sets another game\n" in result.stderr
     assert "SITUATIONAL" in result.stdout
 
 
@@ -737,3 +740,10 @@ def test_the_first_answer_does_not_wait_for_kernels() -> None:
     for line in ("name", "version", "protocol_version", "list_commands", "known_command play", "quit"):
         session.ok(line)
     assert session.server._positions == []
+
+
+def test_the_first_game_is_the_one_that_the_model_knows_and_others_are_warned_about() -> None:
+    result = tengen_gtp("--agent", "zero:go5,sims=1", text="genmove b\nkomi 9.5\ngenmove w\ngenmove b\n")
+    assert result.exit_code == 0
+    assert "5x5, chinese rules, komi 3.5" in result.stderr
+    assert result.stderr.count("was trained with komi 3.5, and this game has komi 9.5") == 1

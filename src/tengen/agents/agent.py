@@ -37,7 +37,7 @@ class Decision:
 class Agent(Protocol):
     """Anything that chooses a move. Agents may remember a game, but must answer for any state.
 
-    An agent that plays one game alone begins with `of_game`, so that a state of another is told in one line.
+    An agent that plays one game alone begins with `of_game`, so that a state of another is refused in one line.
     """
 
     name: str
@@ -52,11 +52,20 @@ class Agent(Protocol):
 
 
 @runtime_checkable
-class Particular(Protocol):
-    """An agent that cannot play everything: it knows one game, or one board, or needs a program that is there."""
+class NeedsCheck(Protocol):
+    """An agent that cannot play everything: it plays one game, or one board, or needs a program to be installed."""
 
     def check(self, state: AnyState) -> None:
         """Get ready to play from this state; AgentError if that is not possible."""
+        ...
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """An agent whose model was trained under certain conditions: a komi, a rule set, ..."""
+
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the model was trained on, else None."""
         ...
 
 

@@ -46,7 +46,7 @@ def count_now(state: GameState, seconds: float | None = None) -> Count:
     dead = lost if state.rules.removes_dead else frozenset()
     margin = state.score(dead) if state.to_play == BLACK else -state.score(dead)
     if margin > 0:
-        verdict = Pass.WINS if state.last_move == PASS else Pass.SAFE
+        verdict = Pass.WINS if state.last_move == PASS and state.is_legal(PASS) else Pass.SAFE
     else:  # where dead stones stay, their points are still to be had as well
         verdict = Pass.SAFE if is_settled(state, ownership, playouts) and dead == lost else Pass.LOSES
     return Count(margin, dead, verdict)
@@ -59,6 +59,6 @@ def may_pass(state: GameState, seconds: float | None = None) -> bool:
 
 def wins_by_passing(state: GameState, seconds: float | None = None) -> bool:
     """Whether the opponent has passed, and a pass now ends the game, won."""
-    if state.last_move != PASS or not state.is_legal(PASS):
+    if state.last_move != PASS:
         return False
     return count_now(state, seconds).verdict is Pass.WINS

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import AgentError, Decision, of_game
+from tengen.agents.conditions import warning
 from tengen.agents.passing import may_pass, wins_by_passing
 from tengen.encode.registry import get_encoder
 from tengen.games.game import game_of
@@ -34,8 +35,8 @@ class PolicyAgent:
     """A network's moves, made sensible: legal, no own eye filled, and a pass when nothing is left to win."""
 
     def __init__(self, settings: Policy) -> None:
-        self._evaluator, card = load_evaluator(settings.model)
-        self._encoder, self._size = get_encoder(card.encoder), card.size
+        self._evaluator, self._card = load_evaluator(settings.model)
+        self._encoder, self._size = get_encoder(self._card.encoder), self._card.size
         self._temperature = settings.temperature
         self._rng = np.random.default_rng(settings.seed)
         self.name = f"policy:{settings.model}"
@@ -70,6 +71,10 @@ class PolicyAgent:
     def check(self, state: AnyState) -> None:
         """AgentError if this is not a game that the model has learned."""
         self._check_size(of_game(state, GameState, self.name))
+
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the model was trained on."""
+        return warning(self.name, self._card, state)
 
     def _check_size(self, state: GameState) -> None:
         if state.size != self._size:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from tengen.agents.agent import Agent
+from tengen.agents.agent import Agent, Trained
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
 from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
@@ -21,6 +21,9 @@ from tengen.agents.random import Random, RandomAgent
 from tengen.agents.uci import Uci, UciEngine
 from tengen.agents.uct import Uct, UctAgent
 from tengen.agents.zero import Gumbel, Zero, ZeroAgent
+from tengen.games.options import parse_setting
+from tengen.nets.bundled import find_model
+from tengen.nets.model_file import ModelCard, read_card
 
 
 class SpecError(ValueError):
@@ -59,11 +62,20 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
     return agent(settings(**values))
 
 
+def model_card(spec: str) -> ModelCard | None:
+    """The card of the model that an agent plays by, read without loading the model; None for agents without one."""
+    kind, _, text = spec.strip().partition(":")
+    settings, agent = _KINDS.get(kind, (None, None))
+    if settings is None or not (isinstance(agent, type) and issubclass(agent, Trained)):
+        return None
+    return read_card(find_model(settings(**_parse(kind, settings, text)).model))
+
+
 def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None, timed: bool = False) -> str:
     """The spec with limits that its kind knows, unless it names a limit of its own.
 
     `nodes` are simulations or playouts where the agent counts those. `timed`: it thinks until `choose` says that
-    time is up. A spec to play by UCI, which cannot resign, is also told not to.
+    time is up. A spec to play by UCI, which cannot resign, is also set not to.
     """
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
@@ -109,7 +121,10 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
             raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
         if name in values:
             raise SpecError(f"{kind} is given {name} twice")
-        values[name] = _convert(kind, name, str(known[name]), value.strip())
+        try:
+            values[name] = parse_setting(str(known[name]), name, value.strip())
+        except ValueError as error:
+            raise SpecError(f"{kind}: {error}") from None
     for field in fields(settings):
         if field.default is MISSING and field.name not in values:
             raise SpecError(f"{kind} needs a {field.name}: name it first, {kind}:{field.name.upper()}")
@@ -118,22 +133,3 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
 
 def _default(field: "Field[Any]") -> str:
     return "" if field.default is MISSING else f"={field.default}"
-
-
-def _told(annotation: str) -> str:
-    """What a setting of this type wants, in words."""
-    return "a whole number" if "int" in annotation else "a number" if "float" in annotation else "yes or no"
-
-
-def _convert(kind: str, name: str, annotation: str, value: str) -> Any:
-    """The value as the type that the settings class declares for it."""
-    try:
-        if "int" in annotation:
-            return int(value.replace("_", ""))
-        if "float" in annotation:
-            return float(value)
-        if "bool" in annotation:
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
-    except (ValueError, KeyError):
-        raise SpecError(f"{name}={value} of {kind} is not a value for it: give {_told(annotation)}") from None
-    return value

@@ -124,7 +124,7 @@ class TreeSearchAgent(ABC):
             return known
         searcher = self._searcher_for(state)
         count = self._count(state, limit) if self._is_ending or _has_passed(state) else None
-        if count is not None and count.verdict is Pass.WINS and state.is_legal(PASS):
+        if count is not None and count.verdict is Pass.WINS:
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         before = searcher.counts.simulations
         result = self._search(state, deadline, count)

@@ -98,7 +98,7 @@ class UctAgent:
         if state.is_over:
             return Decision(PASS, note="the game is over")
         count = count_now(state, limit) if state.last_move == PASS else None
-        if count is not None and count.verdict is Pass.WINS and state.is_legal(PASS):
+        if count is not None and count.verdict is Pass.WINS:
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
         tree = self._tree_for(state, capacity, None if count is not None else _cells_between(self._root, state))

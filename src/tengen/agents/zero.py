@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.agents.agent import AgentError, Decision
+from tengen.agents.conditions import warning
 from tengen.agents.tree_search import Limits, TreeSearchAgent
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.registry import get_encoder
@@ -147,6 +148,10 @@ class ZeroAgent(TreeSearchAgent):
         limits = {"sims": simulations, "seconds": settings.seconds}
         given = ",".join(f"{name}={value}" for name, value in limits.items() if value is not None)
         self.name = f"{settings.kind}:{settings.model},{given}"
+
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the model was trained on."""
+        return warning(self.name, self._card, state)
 
     def _refuse(self, state: AnyState) -> None:
         if state.game != self._card.game:

@@ -22,58 +22,50 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from tengen._files import Setting
-from tengen.agents.agent import Agent, AgentError, Particular
-from tengen.agents.registry import load_agent
-from tengen.arena.game import GameRecord, GameStopped, Turn, default_max_moves, forfeited, play_game
-from tengen.arena.go_terms import GoTerms
-from tengen.arena.microchess_terms import MicrochessTerms
-from tengen.arena.results import GameResult, MatchFolder, Player
-from tengen.arena.terms import Terms
-from tengen.games.state import FIRST, SECOND, AnyState
+from tengen.agents.agent import Agent, AgentError, NeedsCheck
+from tengen.agents.conditions import warning
+from tengen.agents.registry import load_agent, model_card
+from tengen.arena.game import GameRecord, GameStopped, Turn, forfeited, play_game
+from tengen.arena.openings import Openings
+from tengen.arena.results import GameResult, MatchFolder, Player, other
+from tengen.games.game import Game, Record, get_game
+from tengen.games.options import Options
+from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
 
 Load = Callable[[str, int], Agent]
 """Makes the agent of a spec, with a seed for what is random in it."""
 
-
-GAMES = ("go", "microchess")
 FIRSTS = ("alternate", "a", "b")
 
 
 @dataclass(frozen=True)
 class Match:
-    """What is played. None stands for the default of the game, of its rule set or of its board."""
+    """What is played. None stands for the default of the game."""
 
     a: str
     """Spec of the first agent. A seed inside a spec is used in every game."""
     b: str
     """Spec of the second agent."""
+    options: Options
+    """Which game, and how: `get_game("go").options.of({"size": 9})`."""
     games: int = 40
-    size: int | None = None
-    """Go only."""
-    rules: str | None = None
-    komi: float | None = None
-    """Go only."""
     seed: int = 1
     opening_moves: int | None = None
     """Random moves that each pair of games begins with."""
     max_moves: int | None = None
-    """A game of this length ends: in Go it is scored as it stands, in Microchess it is a draw."""
+    """A game of this length ends: it is scored as it stands where there is territory, else it is a draw."""
     seconds: float | None = None
     """The most that an agent should think per move; None: as its spec says."""
-    game: str = "go"
-    double_step: bool | None = None
-    """Microchess only: whether a pawn may step two squares from where it began."""
     first: str = "alternate"
     """Who moves first: A and B in turn, or always `a` or `b`."""
 
     def __post_init__(self) -> None:
-        terms = self.terms
         if self.first not in FIRSTS:
             raise ValueError(f"first {self.first[:40]!r} is not possible: choose from {', '.join(FIRSTS)}")
         _at_least("games", self.games, 1)
         _at_least("seed", self.seed, 0)
         _at_least("opening moves", self.dealt_moves, 0)
-        most = terms.most_opening_moves
+        most = self.game.most_opening_moves(self.options)
         if self.dealt_moves > most:
             raise ValueError(f"{self.dealt_moves} opening moves are too many: give at most {most}")
         if self.max_moves is not None:
@@ -81,36 +73,45 @@ class Match:
         if self.seconds is not None and not 0 < self.seconds < 1e6:
             raise ValueError(f"{self.seconds} seconds per move are not possible: give more than 0")
 
+    @property
+    def game(self) -> Game:
+        """The game that is played."""
+        return get_game(self.options.game)
+
     @cached_property
-    def terms(self) -> Terms:
-        """The game and its rules; ValueError if there is no such game, or an option is of another."""
-        if self.game == "go":
-            _only_for("microchess", double_step=self.double_step)
-            terms: Terms = GoTerms(self.size, self.rules or "chinese", self.komi)
-        elif self.game == "microchess":
-            _only_for("go", size=self.size, komi=self.komi)
-            terms = MicrochessTerms(self.rules or "standard", self.double_step is not False)
-        else:
-            raise ValueError(f"no game is called {self.game[:40]!r}: choose from {', '.join(GAMES)}")
-        _ = terms.start  # a rule set or a board that does not exist is told now
-        return terms
+    def start(self) -> AnyState:
+        """The position before the first move."""
+        state: AnyState = self.game.new(self.options)
+        return state
+
+    @cached_property
+    def openings(self) -> Openings:
+        """The positions that pairs of games begin with."""
+        return Openings(self.game, self.start)
 
     @property
     def dealt_moves(self) -> int:
         """How many random moves each game begins with."""
-        return self.terms.opening_moves if self.opening_moves is None else self.opening_moves
+        return self.game.opening_moves if self.opening_moves is None else self.opening_moves
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """All that decides how a game goes, defaults filled in; not the number of games, which may grow."""
+        """All that decides how a game goes, defaults filled in; not the number of games, which may grow.
+
+        Match folders are found and compared by it. An option at the number 0, such as no handicap, is left out, so that
+        folders made before there was such an option are still found.
+        """
+        options = {
+            name: value for name, value in self.options.settings().items() if value or isinstance(value, bool | float)
+        }
         settings: dict[str, Setting | None] = {
             "a": self.a.strip(),
             "b": self.b.strip(),
-            "game": self.game,
-            **self.terms.settings,
+            "game": self.game.name,
+            **options,
             "seed": self.seed,
             "opening_moves": self.dealt_moves,
-            "max_moves": default_max_moves(self.terms.start) if self.max_moves is None else self.max_moves,
+            "max_moves": self.game.max_moves(self.options) if self.max_moves is None else self.max_moves,
             "seconds": self.seconds,
             "first": None if self.first == "alternate" else self.first,
         }
@@ -126,6 +127,13 @@ class Match:
         return f"{moves}, {limit}, {first}, seed {self.seed}"
 
     @property
+    def warnings(self) -> list[str]:
+        """A line for each agent whose model was trained on other games than this."""
+        cards = {spec: model_card(spec) for spec in (self.a, self.b)}
+        found = [warning(spec, card, self.start) for spec, card in cards.items() if card is not None]
+        return [text for text in found if text is not None]
+
+    @property
     def folder_name(self) -> str:
         """`uct-vs-gnugo-1f2e3d4c`: the same command finds its folder again."""
         text = json.dumps(self.settings, sort_keys=True).encode()
@@ -136,7 +144,7 @@ class Match:
 def opening(match: Match, game: int) -> AnyState:
     """The position from which a game is played; the same for games 1 and 2, 3 and 4, ... where these are a pair."""
     number = (game + 1) // 2 if match.first == "alternate" else game
-    return match.terms.opening(match.dealt_moves, match.seed, number)
+    return match.openings.get(match.dealt_moves, match.seed, number)
 
 
 def first_of(match: Match, game: int) -> Player:
@@ -165,7 +173,7 @@ def run_match(
     _at_least("workers", workers, 1)
     if len(saved_results(match, folder)) < match.games:
         _rehearse(match, load)
-    with MatchFolder(folder, match.settings, match.terms.suffix) as kept:
+    with MatchFolder(folder, match.settings, match.game) as kept:
         wanted = range(1, match.games + 1)
         for number in wanted:
             if number in kept.results:
@@ -183,7 +191,7 @@ def saved_results(match: Match, folder: Path) -> list[GameResult]:
     """The results that the folder holds so far, in order; none if it has not been made."""
     if not folder.exists():
         return []
-    with MatchFolder(folder, match.settings, match.terms.suffix) as kept:
+    with MatchFolder(folder, match.settings, match.game) as kept:
         return [kept.results[number] for number in sorted(kept.results) if number <= match.games]
 
 
@@ -192,7 +200,7 @@ def play_match_game(
 ) -> GameRecord:
     """Play one game of the match with agents made for it."""
     start, first = opening(match, game), first_of(match, game)
-    players: dict[int, Player] = {FIRST: first, SECOND: _other(first)}
+    players: dict[int, Player] = {FIRST: first, SECOND: other(first)}
     with ExitStack() as stack:
         agents: dict[int, Agent] = {}
         for number, player in players.items():
@@ -210,14 +218,14 @@ def play_match_game(
 def _rehearse(match: Match, load: Load) -> None:
     """Make both agents once, so that a missing program, say, is one error and not many lost games."""
     for spec in dict.fromkeys((match.a, match.b)):
-        _close(_started(load, spec, match.seed, match.terms.start))
+        _close(_started(load, spec, match.seed, match.start))
 
 
 def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:
-    """An agent that is ready to think: a foreign engine runs and knows the position, a network knows the board."""
+    """An agent that is ready to think: a foreign engine runs and has the position, a network fits the board."""
     agent = load(spec, seed)
     try:
-        if isinstance(agent, Particular):
+        if isinstance(agent, NeedsCheck):
             agent.check(state)
     except BaseException:
         _close(agent)
@@ -290,7 +298,7 @@ def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
     chosen = [[turn for turn in record.turns if turn.player == number] for number in numbers]
     return GameResult(
         game=game,
-        black=first if match.terms.players[0] == "Black" else _other(first),
+        first=first,
         winner=players.get(record.winner),
         result=record.result,
         ending=record.ending,
@@ -301,24 +309,32 @@ def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
     )
 
 
-def _written(match: Match, game: int, record: GameRecord) -> bytes:
-    specs = (match.a, match.b) if first_of(match, game) == "a" else (match.b, match.a)
-    return match.terms.write(record, *specs, event=f"game {game} of {match.folder_name}")
+def _written(match: Match, number: int, record: GameRecord) -> bytes:
+    """The file of a game, with the agents' values and notes as comments."""
+    a_first = first_of(match, number) == "a"
+    dealt = record.state.move_number - sum(turn.decision.move != RESIGN for turn in record.turns)
+    termination = ""
+    if record.ending in ("forfeit", "move limit"):
+        termination = f"{record.ending}: {record.reason}".removesuffix(": ")
+    described = Record(
+        first=match.a if a_first else match.b,
+        second=match.b if a_first else match.a,
+        event=f"game {number} of {match.folder_name}",
+        result=record.result,
+        termination=termination,
+        comments={n: _comment(match.game, turn) for n, turn in enumerate(record.turns, dealt + 1)},
+    )
+    return match.game.write(record.state, described)
 
 
-def _other(player: Player) -> Player:
-    return "b" if player == "a" else "a"
+def _comment(game: Game, turn: Turn) -> str:
+    value = turn.decision.value
+    chance = "" if value is None else f"{game.players[turn.player - 1]} wins {value:.1%}"
+    return "\n".join(filter(None, (chance, turn.decision.note)))
 
 
 def _seconds(turns: list[Turn]) -> float:
     return round(sum(turn.seconds for turn in turns), 6)
-
-
-def _only_for(game: str, **options: object) -> None:
-    """ValueError if an option is given that only another game has."""
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"{name.replace('_', ' ')} is for --game {game}: leave it out, or add that")
 
 
 def _at_least(name: str, value: int, least: int) -> None:

@@ -18,9 +18,14 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from tengen._files import Setting, settings_as_toml, try_lock, write_atomically
-from tengen.arena.game import Ending
+from tengen.games.game import Game
 
 Player = Literal["a", "b"]
+
+
+def other(player: Player) -> Player:
+    """The opponent of A or B."""
+    return "b" if player == "a" else "a"
 
 
 class MatchFolderError(ValueError):
@@ -33,16 +38,17 @@ class GameResult:
 
     game: int
     """1 for the first game of the match."""
-    black: Player
+    first: Player
+    """Who moved first."""
     winner: Player | None
     """None for a draw or a void game."""
     result: str
     """As the game's records write it."""
-    ending: Ending
+    ending: str
     reason: str
     """What the loser of a forfeit did wrong."""
     moves: int
-    """Length of the game, passes and the dealt opening included."""
+    """Length of the game, passes and the opening included."""
     decisions: tuple[int, int]
     """How many moves (a, b) chose."""
     seconds: tuple[float, float]
@@ -53,10 +59,13 @@ class GameResult:
         return json.dumps(asdict(self), ensure_ascii=True)
 
     @classmethod
-    def from_json(cls, line: bytes) -> "GameResult":
-        """The inverse of `to_json`; ValueError if it is not one."""
+    def from_json(cls, line: bytes, black_first: bool = True) -> "GameResult":
+        """The inverse of `to_json`; ValueError if it is not one. Older lines name who had Black, not who was first."""
         try:
             values = json.loads(line)
+            if "black" in values:
+                black = values.pop("black")
+                values["first"] = black if black_first else other(black)
             return cls(**values | {name: tuple(values[name]) for name in ("decisions", "seconds")})
         except (TypeError, KeyError, UnicodeDecodeError) as error:
             raise ValueError(f"not a game result: {error}") from None
@@ -65,10 +74,10 @@ class GameResult:
 class MatchFolder:
     """An open folder of a match; only one process can have it open."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Setting], suffix: str = ".sgf") -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Setting], game: Game) -> None:
         """Make the folder, or open it again; MatchFolderError if it belongs to another match."""
         self.path = path
-        self._suffix = suffix
+        self._game = game
         self.games = path / "games"
         self.games.mkdir(parents=True, exist_ok=True)
         self._log: IO[bytes] = open(path / "results.jsonl", "a+b")
@@ -90,7 +99,7 @@ class MatchFolder:
 
     def record_path(self, game: int) -> Path:
         """Where the record of a game is."""
-        return self.games / f"{game:04d}{self._suffix}"
+        return self.games / f"{game:04d}{self._game.suffix}"
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -140,7 +149,7 @@ class MatchFolder:
             try:
                 if not line.endswith(b"\n"):
                     raise ValueError("the line has no end")
-                result = GameResult.from_json(line)
+                result = GameResult.from_json(line, self._game.players[0] == "Black")
             except ValueError as error:
                 if number == len(lines):
                     break

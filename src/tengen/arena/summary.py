@@ -14,8 +14,9 @@ class PlayerSummary:
     """One agent's side of a match."""
 
     spec: str
-    as_black: Score
-    as_white: Score
+    as_first: Score
+    """Its games in which it moved first."""
+    as_second: Score
     decisions: int
     """How many moves it chose."""
     seconds: float
@@ -25,12 +26,8 @@ class PlayerSummary:
 
     @property
     def score(self) -> Score:
-        """Its games with either colour."""
-        return self.as_black + self.as_white
-
-    def as_color(self, color: str) -> Score:
-        """Its games as `Black` or as `White`."""
-        return self.as_black if color == "Black" else self.as_white
+        """All its games."""
+        return self.as_first + self.as_second
 
     @property
     def seconds_per_move(self) -> float:
@@ -50,14 +47,14 @@ class MatchSummary:
     endings: dict[str, int]
     """How many games ended in which way."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers; what is unknown or infinite is None."""
+    def to_json(self, players: tuple[str, str]) -> dict[str, Any]:
+        """Plain numbers; what is unknown or infinite is None. `players`: what first and second are called."""
         return {
             "games": self.games,
             "mean_moves": _finite(self.mean_moves),
             "endings": self.endings,
-            "a": _player_json(self.a),
-            "b": _player_json(self.b),
+            "a": _player_json(self.a, players),
+            "b": _player_json(self.b, players),
         }
 
 
@@ -89,20 +86,20 @@ def _player(player: Player, spec: str, results: Sequence[GameResult]) -> PlayerS
     lost = [result for result in results if result.winner not in (player, None)]
     return PlayerSummary(
         spec=spec,
-        as_black=score_of(player, (result for result in results if result.black == player)),
-        as_white=score_of(player, (result for result in results if result.black != player)),
+        as_first=score_of(player, (result for result in results if result.first == player)),
+        as_second=score_of(player, (result for result in results if result.first != player)),
         decisions=sum(result.decisions[side] for result in results),
         seconds=sum(result.seconds[side] for result in results),
         forfeits=tuple((result.game, result.reason) for result in lost if result.ending == "forfeit"),
     )
 
 
-def _player_json(player: PlayerSummary) -> dict[str, Any]:
+def _player_json(player: PlayerSummary, players: tuple[str, str]) -> dict[str, Any]:
     return {
         "spec": player.spec,
         **_score_json(player.score),
-        "as_black": _score_json(player.as_black),
-        "as_white": _score_json(player.as_white),
+        f"as_{players[0].lower()}": _score_json(player.as_first),
+        f"as_{players[1].lower()}": _score_json(player.as_second),
         "seconds_per_move": _finite(player.seconds_per_move),
         "forfeits": [{"game": game, "reason": reason} for game, reason in player.forfeits],
     }

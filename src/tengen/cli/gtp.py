@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from tengen.cli.game_options import Komi, Rules, Size, choose_options, given_options
+
 EPILOG = """[bold]How to add it to a board program[/bold]
 
 Sabaki: Engines > Show Engines Sidebar > Manage Engines > Add; Path: the full path of [cyan]tengen[/cyan]
@@ -24,22 +26,14 @@ def gtp(
             help="Who plays: random, alphabeta:depth=4, uct:playouts=10000, uct:seconds=1...",
         ),
     ] = "uct:playouts=10000",
-    size: Annotated[
-        int | None,
-        typer.Option(help="Board size, 2 to 25, until the program sets it.", show_default="by rules"),
-    ] = None,
-    rules: Annotated[
-        str,
-        typer.Option(help="tromp-taylor, chinese, japanese, aga, new-zealand or simple-go."),
-    ] = "chinese",
-    komi: Annotated[
-        float | None,
-        typer.Option(help="Komi, until the program sets it.", show_default="by rules"),
-    ] = None,
+    size: Size = None,
+    rules: Rules = None,
+    komi: Komi = None,
     seed: Annotated[int | None, typer.Option(help="The same seed plays the same game.")] = None,
 ) -> None:
     """Be an engine for Sabaki, GoGui and every other program that speaks GTP.
 
+    Size, rules and komi hold until the program sets others; by default they are those that the agent's model learned.
     Commands come in on standard input, answers go out on standard output; standard error is for people.
     When the program keeps a clock, moves are kept within it.
     """
@@ -52,10 +46,12 @@ def gtp(
         print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
 
     from tengen.agents.registry import load_agent
+    from tengen.games.go.game import GAME
     from tengen.serve.gtp import GtpServer
 
     streams = sys.stdin.buffer, sys.stdout.buffer
-    server = GtpServer(load_agent(agent, seed), *streams, size=size, rules=rules, komi=komi)
+    options = choose_options(GAME, given_options(None, size=size, rules=rules, komi=komi), [agent])
+    server = GtpServer(load_agent(agent, seed), *streams, options=options)
     print(server.greeting, file=sys.stderr, flush=True)
     # Whatever any part of the program may print, only answers reach the standard output.
     with contextlib.redirect_stdout(sys.stderr):

@@ -6,6 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tengen.cli.game_options import (
+    DoubleStep,
+    GameName,
+    Handicap,
+    Komi,
+    OtherOptions,
+    Rules,
+    Size,
+    choose_game,
+    choose_options,
+    given_options,
+)
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -18,31 +31,13 @@ if TYPE_CHECKING:
 def match(
     a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.", show_default=False)],
     b: Annotated[str, typer.Argument(help="Spec of the second agent.", show_default=False)],
-    game: Annotated[str, typer.Option(help="What to play: go or microchess.")] = "go",
-    size: Annotated[
-        int | None,
-        typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
-    ] = None,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="Go: chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given. "
-            "Microchess: standard or ncsoft; standard if not given.",
-            show_default=False,
-        ),
-    ] = None,
-    komi: Annotated[
-        float | None,
-        typer.Option(help="Go: White's points for moving second; the rule set's if not given.", show_default=False),
-    ] = None,
-    double_step: Annotated[
-        bool | None,
-        typer.Option(
-            "--double-step/--no-double-step",
-            help="Microchess: may a pawn step two squares at first? It may if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    game: GameName = None,
+    size: Size = None,
+    rules: Rules = None,
+    komi: Komi = None,
+    handicap: Handicap = None,
+    double_step: DoubleStep = None,
+    option: OtherOptions = None,
     games: Annotated[int, typer.Option("--games", "-n", help="How many games.")] = 40,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings and other games.")] = 1,
     opening_moves: Annotated[
@@ -80,7 +75,7 @@ def match(
         typer.Option("--json", metavar="FILE", help="Write the result as JSON too.", show_default=False),
     ] = None,
 ) -> None:
-    """Play a match between two agents, also foreign GTP and UCI engines, and tell which is stronger.
+    """Play a match between two agents, also foreign GTP and UCI engines, and see which is stronger.
 
     Colours alternate, and both colours get the same random opening. A draw
     is half a point each. An agent that crashes, hangs or plays an illegal
@@ -109,7 +104,9 @@ def match(
     from tengen.arena.match import Match, saved_results
     from tengen.arena.summary import summarize
 
-    plan = Match(a, b, games, size, rules, komi, seed, opening_moves, max_moves, seconds, game, double_step, first)
+    given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
+    options = choose_options(choose_game(game, [a, b]), given, [a, b])
+    plan = Match(a, b, options, games, seed, opening_moves, max_moves, seconds, first)
     folder = Path("matches") / plan.folder_name if out is None else out
     stopped = False
     try:
@@ -173,13 +170,15 @@ def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:
     """The table of a match and the lines beneath it."""
     from tengen.arena.statistics import describe_elo
 
-    players = plan.terms.players
-    console.print(_table(plan.terms.title, players, summary))
+    players = plan.game.players
+    console.print(_table(plan.game.describe(plan.options), players, summary))
     console.print(f"Conditions    {plan.conditions}", soft_wrap=True)
+    for text in plan.warnings:
+        console.print(text, style="yellow", markup=False, soft_wrap=True)
     score = summary.a.score
     console.print(f"Score of A    {score}" + ("; draws count half" if score.draws else ""))
-    for color in players:
-        console.print(f"  as {color}    {summary.a.as_color(color)}")
+    for name, part in zip(players, (summary.a.as_first, summary.a.as_second)):
+        console.print(f"  as {name}    {part}")
     console.print(f"Elo A over B  {describe_elo(score)}")
     if summary.games:
         endings = ", ".join(f"{count} by {ending}" for ending, count in sorted(summary.endings.items()))
@@ -202,7 +201,7 @@ def _table(title: str, players: tuple[str, str], summary: "MatchSummary") -> "Ta
         table.add_row(
             f"{letter}  {escape(player.spec)}",
             *map(str, (score.wins, score.losses, score.draws)),
-            *(f"{part.points:g}/{part.games}" for part in map(player.as_color, players)),
+            *(f"{part.points:g}/{part.games}" for part in (player.as_first, player.as_second)),
             _duration(player),
         )
     return table
@@ -230,6 +229,6 @@ def _write_json(path: Path, plan: "Match", folder: Path, summary: "MatchSummary"
         "settings": plan.settings,
         "games_wanted": plan.games,
         "folder": str(folder),
-        **summary.to_json(),
+        **summary.to_json(plan.game.players),
     }
     write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())

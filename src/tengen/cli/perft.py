@@ -4,13 +4,19 @@ from typing import Annotated
 
 import typer
 
+from tengen.cli.game_options import DoubleStep, OtherOptions, Rules, Size, given_options
+
 
 def perft(
-    game: Annotated[str, typer.Argument(help="The game: microchess.")] = "microchess",
-    depth: Annotated[int, typer.Option(min=1, max=9, help="How many moves deep.")] = 6,
-    double_step: Annotated[bool, typer.Option(help="Whether pawns may begin with two steps.")] = True,
+    game: Annotated[str, typer.Argument(help="The game: go, microchess, ...")] = "microchess",
+    depth: Annotated[int, typer.Option(min=1, max=9, help="How many moves deep.")] = 4,
+    size: Size = None,
+    rules: Rules = None,
+    double_step: DoubleStep = None,
+    option: OtherOptions = None,
     fen: Annotated[
-        str | None, typer.Option(help="The position to begin with; the start if not given.", show_default=False)
+        str | None,
+        typer.Option(help="Microchess: the position to begin with; the start if not given.", show_default=False),
     ] = None,
 ) -> None:
     """Count the sequences of legal moves, depth by depth, with the time each took.
@@ -21,20 +27,18 @@ def perft(
 
     from tengen._kernel_cache import is_cold
 
-    if game != "microchess":
-        raise ValueError(f"perft knows only microchess, not {game[:40]!r}")
     if is_cold():
         typer.echo("compiling the rules engine, once: about a minute", err=True)
 
-    from tengen.games.microchess import START_FEN, GameState
-    from tengen.games.microchess.perft import perft as count
+    from tengen.games.game import get_game
 
-    position = START_FEN if fen is None else fen
-    board = GameState.from_fen(position, double_step=double_step).board
-    rule = "with the" if double_step else "no"
-    typer.echo(f"Microchess, {rule} double step, up to {depth} moves from {position}")
-    count(board, 2)  # compiled before the clock runs
+    played = get_game(game)
+    options = played.options.of(given_options(option, size=size, rules=rules, double_step=double_step))
+    state = played.new(options) if fen is None else played.position(fen, options)
+    position = "the start position" if fen is None else fen
+    typer.echo(f"{played.describe(options)}, up to {depth} moves from {position}")
+    played.perft(state, 2)  # compiled before the clock runs
     for level in range(1, depth + 1):
         started = perf_counter()
-        found = count(board, level)
+        found = played.perft(state, level)
         typer.echo(f"{level:2d} {found:14d} {perf_counter() - started:9.3f} s")

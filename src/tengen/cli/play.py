@@ -1,23 +1,34 @@
-"""`tengen play`: Go or Microchess in the terminal, against a bot, a person, or between two bots to watch."""
+"""`tengen play`: a game in the terminal, against a bot, a person, or between two bots to watch."""
 
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tengen.cli.game_options import (
+    DoubleStep,
+    GameName,
+    Handicap,
+    Komi,
+    OtherOptions,
+    Rules,
+    Size,
+    choose_game,
+    choose_options,
+    given_options,
+)
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.agents.agent import Agent
-    from tengen.games import go, microchess
+    from tengen.games.game import Game
     from tengen.games.state import AnyState
-    from tengen.serve.sitting import Sitting
 
 PLAY_EPILOG = "\n\n".join(
     f"[cyan]{command}[/cyan]  {meaning}"
@@ -32,39 +43,17 @@ PLAY_EPILOG = "\n\n".join(
     )
 )
 
-
 _COMPILING = "compiling the rules engine, once: about a minute"
 
 
-class Game(StrEnum):
-    """What can be played."""
-
-    GO = "go"
-    MICROCHESS = "microchess"
-
-
-_OPPONENTS = {Game.GO: "uct:seconds=1", Game.MICROCHESS: "zero:microchess,seconds=1"}
-
-
-class PlayedBy(StrEnum):
-    """The colour that the person takes."""
-
-    BLACK = "black"
-    WHITE = "white"
-    NONE = "none"
-
-
 def play(
-    game: Annotated[Game, typer.Option(case_sensitive=False, help="What to play.")] = Game.GO,
-    size: Annotated[
-        int | None,
-        typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False),
-    ] = None,
+    game: GameName = None,
+    size: Size = None,
     color: Annotated[
-        PlayedBy | None,
+        str | None,
         typer.Option(
-            case_sensitive=False,
-            help="Your colour, the one that moves first if not given; none: watch the bot play itself.",
+            help="Your side: black or white, or what the game calls them; who moves first if not given. "
+            "none: watch the bot play itself.",
             show_default=False,
         ),
     ] = None,
@@ -76,38 +65,16 @@ def play(
             show_default=False,
         ),
     ] = None,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="Go: chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given. "
-            "Microchess: standard or ncsoft; standard if not given.",
-            show_default=False,
-        ),
-    ] = None,
-    komi: Annotated[
-        float | None,
-        typer.Option(
-            help="Go: White's points for moving second; the rule set's if not given, 0.5 with handicap.",
-            show_default=False,
-        ),
-    ] = None,
-    handicap: Annotated[
-        int, typer.Option(help="Go: stones that Black has on the board before White begins, 2 to 9.")
-    ] = 0,
-    double_step: Annotated[
-        bool | None,
-        typer.Option(
-            "--double-step/--no-double-step",
-            help="Microchess: may a pawn step two squares at first? It may if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    rules: Rules = None,
+    komi: Komi = None,
+    handicap: Handicap = None,
+    double_step: DoubleStep = None,
+    option: OtherOptions = None,
     load: Annotated[
-        Path | None, typer.Option(help="Go on with the game in this SGF or PGN file.", show_default=False)
+        Path | None, typer.Option(help="Go on with the game in this file (SGF, PGN, ...).", show_default=False)
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(help="Keep the game in this SGF or PGN file when you leave.", show_default=False),
+        Path | None, typer.Option(help="Keep the game in this file when you leave.", show_default=False)
     ] = None,
     hint: Annotated[
         str | None,
@@ -119,10 +86,10 @@ def play(
         typer.Option(help="The same seed gives the same bot, where it thinks by playouts.", show_default=False),
     ] = None,
 ) -> None:
-    """Play Go or Microchess in the terminal.
+    """Play a game in the terminal.
 
     Type a move such as [cyan]d4[/cyan] (Microchess: [cyan]d2d4[/cyan]), or a command: [cyan]undo, hint, resign,
-    save, load, new, help, quit[/cyan]. A game that you leave is kept, and you are told how to go on with it.
+    save, load, new, help, quit[/cyan]. A game that you leave is kept, and you see how to go on with it.
     """
     from rich.console import Console
 
@@ -130,105 +97,77 @@ def play(
 
     if save is not None and save.exists() and save != load:
         raise ValueError(f"{save} is there already: choose another name, or go on with it by --load {save}")
-    if load is not None and load.suffix.lower() == ".pgn":
-        game = Game.MICROCHESS
-    opponent, adviser = opponent or _OPPONENTS[game], hint or _OPPONENTS[game]
+    given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
     _prepare_terminal()
     console = Console()
     agents: dict[int, Agent] = {}
     try:
         with _patience(console, is_cold()):
             from tengen.agents.registry import load_agent
+            from tengen.serve.session import session_type
 
-            state: go.GameState | microchess.GameState
-            if game is Game.GO:
-                _only_for(Game.MICROCHESS, double_step=double_step)
-                state = _first_state(size, rules, komi, handicap, load)
+            played = _game_of(load, game) if load is not None else choose_game(game, [opponent or ""])
+            opponent, adviser = opponent or played.default_agent, hint or played.default_agent
+            if load is None:
+                state = played.new(choose_options(played, given, [opponent]))
             else:
-                _only_for(Game.GO, size=size, komi=komi, handicap=handicap or None)
-                state = _first_position(rules, double_step, load)
-            for number, bot in enumerate(_bots(game, color, opponent)):
+                state = _loaded(load, played, given)
+            for number, bot in enumerate(_bots(played, color, opponent)):
                 agents[bot] = load_agent(opponent, None if seed is None else seed + number)
-            _warm_up(load_agent(opponent, 0) if agents else None, state)
-        sitting = _sitting(state)(
+            _warm_up(load_agent(opponent, 0) if agents else None, played, state)
+        session_type(played)(
             state,
             agents,
             console=console,
             ask=input if sys.stdin.isatty() else lambda prompt: input(f"{prompt}\n"),
             adviser=lambda: load_agent(adviser, seed),
-            keep_in=save or _last_game_file(game),
+            keep_in=save or _last_game_file(played),
             delay=delay,
-        )
-        sitting.run()
+        ).run()
     finally:
         for agent in agents.values():
             agent.close()
 
 
-def _sitting(state: "AnyState") -> "type[Sitting[Any]]":
-    from tengen.serve.microchess_terminal import MicrochessGame
-    from tengen.serve.terminal import TerminalGame
+def _game_of(file: Path, name: str | None) -> "Game":
+    """The game in a file, which must be the one that was named, if any was."""
+    from tengen.games.game import game_of_file
 
-    return TerminalGame if state.game == Game.GO else MicrochessGame
-
-
-def _only_for(game: Game, **options: object) -> None:
-    """ValueError if an option is given that only another game has."""
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"--{name.replace('_', '-')} is for --game {game}: leave it out, or add that")
+    game = game_of_file(file)
+    if name not in (None, game.name):
+        raise ValueError(f"{file} is a game of {game.title}: leave --game {name} out, or load another file")
+    return game
 
 
-def _first_state(
-    size: int | None, rules: str | None, komi: float | None, handicap: int, load: Path | None
-) -> "go.GameState":
-    from tengen.games.go import GameState
-
-    if load is None:
-        if komi is None and handicap:
-            komi = 0.5
-        return GameState.new(size, rules or "chinese", komi, handicap)
-    if size is not None or handicap:
-        raise ValueError("--size and --handicap come with the loaded game: leave them out beside --load")
-    from tengen.games.go.sgf import SgfError, read_sgf
-
+def _loaded(file: Path, game: "Game", given: Mapping[str, Any]) -> "AnyState":
+    """The last state of the game in a file."""
+    fixed = [f"--{name.replace('_', '-')}" for name in given if name not in game.replaceable]
+    if fixed:
+        raise ValueError(f"{' and '.join(fixed)} cannot be changed in a loaded game: leave out beside --load")
+    data = file.read_bytes()
     try:
-        state = read_sgf(load.read_bytes(), rules).state
-    except SgfError as error:
-        raise ValueError(f"{load}: {error}") from None
-    return state if komi is None else state.with_komi(komi)
-
-
-def _first_position(rules: str | None, double_step: bool | None, load: Path | None) -> "microchess.GameState":
-    from tengen.games.microchess import GameState, from_pgn
-
-    if load is None:
-        return GameState.new(rules or "standard", double_step is not False)
-    if rules is not None or double_step is not None:
-        raise ValueError("--rules and --double-step come with the loaded game: leave them out beside --load")
-    if load.suffix.lower() == ".sgf":
-        raise ValueError(f"{load} is a game of Go: leave --game microchess out, or load a PGN file")
-    try:
-        return from_pgn(load.read_text(encoding="utf-8", errors="replace"))[0]
+        state: AnyState = game.read(data, given)[0]
     except ValueError as error:
-        raise ValueError(f"{load}: {error}") from None
+        raise ValueError(f"{file}: {error}") from None
+    return state
 
 
-def _bots(game: Game, color: PlayedBy | None, opponent: str) -> list[int]:
-    """The players that bots are: 1 moves first (in Go it is Black, in Microchess White), 2 second."""
-    from tengen.games.state import FIRST, SECOND
+def _bots(game: "Game", color: str | None, opponent: str) -> list[int]:
+    """The players that bots are."""
+    from tengen.games.state import FIRST, SECOND, other_player
 
+    sides = {name.lower(): player for player, name in zip((FIRST, SECOND), game.players)}
+    side = None if color is None else color.strip().lower()
+    if side not in (None, "none", *sides):
+        raise ValueError(f"--color {side} is not a side of {game.title}: choose from {', '.join(sides)}, none")
     if opponent.strip().lower() == "human":
         return []
-    first = PlayedBy.BLACK if game is Game.GO else PlayedBy.WHITE
-    if color is PlayedBy.NONE:
-        return [FIRST, SECOND]
-    return [SECOND] if color in (None, first) else [FIRST]
+    return [FIRST, SECOND] if side == "none" else [other_player(sides.get(side or "", FIRST))]
 
 
 @contextmanager
 def _patience(console: "Console", cold: bool) -> Iterator[None]:
-    """Tell what the wait is for; the first use after an install compiles the kernels, which takes a while."""
+    """Show what the wait is for; the first use after an install compiles the kernels, which takes a while."""
     if cold and not console.is_terminal:
         console.print(_COMPILING)
     spinner = "dots" if console.encoding.startswith("utf") else "line"
@@ -236,20 +175,19 @@ def _patience(console: "Console", cold: bool) -> Iterator[None]:
         yield
 
 
-def _warm_up(agent: "Agent | None", state: "go.GameState | microchess.GameState") -> None:
+def _warm_up(agent: "Agent | None", game: "Game", state: Any) -> None:
     """Use what a game uses, so that it is loaded or compiled before the first move rather than during it."""
-    from tengen.agents.agent import Particular
+    from tengen.agents.agent import NeedsCheck
     from tengen.agents.gtp import GtpEngine
-    from tengen.games.go import GameState
 
     if state.is_over:  # a loaded game: there is no move to choose
         return
     played = state.play(state.legal_moves()[0])
-    if isinstance(played, GameState):
+    if game.territory:
         played.dead_stones(playouts=1)
     if agent is None or isinstance(agent, GtpEngine):
         return
-    if isinstance(agent, Particular):
+    if isinstance(agent, NeedsCheck):
         agent.check(state)
     agent.choose(state, seconds=0.05)
     agent.close()
@@ -265,7 +203,7 @@ def _prepare_terminal() -> None:
             import readline  # noqa: F401  (importing it gives input() its line editing)
 
 
-def _last_game_file(game: Game) -> Path:
+def _last_game_file(game: "Game") -> Path:
     """Where a game is kept that was left without saving."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
@@ -273,4 +211,4 @@ def _last_game_file(game: Game) -> Path:
         base = Path.home() / "Library" / "Application Support"
     else:
         base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return base / "tengen" / ("last-game.sgf" if game is Game.GO else "last-game.pgn")
+    return base / "tengen" / f"last-game{game.suffix}"

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from tengen.cli.game_options import DoubleStep, Rules, choose_options, given_options
+
 EPILOG = """[bold]How to use it[/bold]
 
 By hand: type [cyan]position startpos moves d2d4[/cyan], [cyan]d[/cyan], [cyan]go movetime 500[/cyan];
@@ -21,21 +23,15 @@ def uci(
         str,
         typer.Option(metavar="SPEC", help="Who plays: zero:microchess, zero:microchess,sims=400, alphabeta, random..."),
     ] = "zero:microchess",
-    rules: Annotated[
-        str, typer.Option(help="How games end: standard or ncsoft, until the program sets it (option Rules).")
-    ] = "standard",
-    double_step: Annotated[
-        bool,
-        typer.Option(
-            "--double-step/--no-double-step",
-            help="May a pawn step two squares at first? Until the program sets it (option UCI_Variant).",
-        ),
-    ] = True,
+    rules: Rules = None,
+    double_step: DoubleStep = None,
     seed: Annotated[int | None, typer.Option(help="The same seed plays the same game.")] = None,
 ) -> None:
     """Be a Microchess engine for every program that speaks UCI.
 
-    Commands come in on standard input, answers go out on standard output; standard error is for people.
+    Rules and double step hold until the program sets the options Rules and UCI_Variant; by default they are those that
+    the agent's model learned. Commands come in on standard input, answers go out on standard output; standard error
+    is for people.
     """
     import contextlib
     import sys
@@ -46,10 +42,12 @@ def uci(
         print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
 
     from tengen.agents.registry import load_agent
+    from tengen.games.microchess.game import GAME
     from tengen.serve.uci import UciServer
 
     streams = sys.stdin.buffer, sys.stdout.buffer
-    server = UciServer(agent, *streams, rules=rules, double_step=double_step, load=lambda spec: load_agent(spec, seed))
+    options = choose_options(GAME, given_options(None, rules=rules, double_step=double_step), [agent])
+    server = UciServer(agent, *streams, options=options, load=lambda spec: load_agent(spec, seed))
     # Whatever any part of the program may print, only answers reach the standard output.
     with contextlib.redirect_stdout(sys.stderr):
         server.run()

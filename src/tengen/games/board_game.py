@@ -179,10 +179,10 @@ class BoardState:
     def parse_move(self, text: str) -> int:
         """The move of a text, legal or not; ValueError if it is none."""
         names = {self.move_name(move): move for move in [*range(self._actions), RESIGN]}
-        move = names.get(text.strip().lower())
-        if move is None:
+        word = text.strip().lower()
+        if word not in names:
             raise ValueError(f"{text[:40]!r} is not a move: write it like {self._of.example_move}")
-        return move
+        return names[word]
 
     def action_of(self, move: int) -> int:
         """A policy's index of a move: the move itself."""

@@ -14,8 +14,11 @@ import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -78,6 +81,8 @@ class Game(ABC):
     """How the names of its game files end."""
     example_move: ClassVar[str]
     """A move as people type it."""
+    replaceable: ClassVar[tuple[str, ...]] = ()
+    """Options that may take the place of those that a game file gives."""
     territory: ClassVar[bool] = False
     """Whether there are points to own, dead stones to take off, and passes that end the game."""
     opening_moves: ClassVar[int] = 2
@@ -99,6 +104,16 @@ class Game(ABC):
     @abstractmethod
     def batch(self, options: Any, past: int = 0) -> BatchedGame:
         """Many such games at once; `past`: how many earlier positions an encoder wants to see."""
+
+    def position(self, text: str, options: Any) -> Any:
+        """The state that a text describes, such as a FEN; ValueError where the game has no such notation."""
+        raise ValueError(f"{self.title} has no notation of positions: begin with the start position")
+
+    def perft(self, state: Any, depth: int) -> int:
+        """How many sequences of `depth` legal moves there are from a state."""
+        from tengen.games.perft import perft
+
+        return perft(self.batch(self.options_of(state)), state, depth)
 
     def options_of(self, state: Any) -> Options:
         """The options of the game that a state belongs to, with room to play on."""
@@ -170,10 +185,10 @@ class Game(ABC):
         }
         return (json.dumps(fields, indent=1, ensure_ascii=False) + "\n").encode()
 
-    def read(self, data: bytes, rules: str | None = None) -> tuple[Any, str]:
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, str]:
         """The last state of the game in a file, and the result that the file gives; ValueError says what is wrong.
 
-        `rules` takes the place of the file's own, where a game knows rule sets.
+        `given`: options to replace the file's own, of those that are `replaceable`.
         """
         try:
             fields = json.loads(data.decode("utf-8"))
@@ -223,6 +238,20 @@ def register(game: Game) -> None:
 def game_of(state: AnyState) -> Game:
     """The game that a state belongs to."""
     return get_game(state.game)
+
+
+def game_of_file(path: Path) -> Game:
+    """The game that a file holds: by the ending of its name, else the first one that can read it."""
+    games = [get_game(name) for name in game_names()]
+    named = [game for game in games if game.suffix == path.suffix.lower()]
+    if len(named) == 1:
+        return named[0]
+    data = path.read_bytes()
+    for game in named or games:
+        with suppress(ValueError):
+            game.read(data)
+            return game
+    raise ValueError(f"{path} is not a record of a game: its name should end in {', '.join(g.suffix for g in games)}")
 
 
 def open_batch(options: Options, past: int = 0) -> BatchedGame:

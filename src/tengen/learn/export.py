@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import Agent
+from tengen.agents.conditions import suited_options
 from tengen.agents.registry import load_agent
 from tengen.arena.match import Match, first_of, play_match_game
+from tengen.games.game import get_game
 from tengen.games.state import FIRST, NOBODY, SECOND
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import METRICS_FILE, read_metrics
@@ -94,7 +96,7 @@ def smoke_match(model: Path, opponent: str, games: int, report: Report = lambda 
     """Play some games with a model in the conditions that it learned; how it went, as JSON can say it."""
     card = read_tensors(model)[1]
     spec = player_of(card)
-    match = Match(spec, opponent, games, **_terms(card))
+    match = Match(spec, opponent, get_game(card.game).options.of(suited_options(card)), games)
     counts = {"wins": 0, "draws": 0, "losses": 0}
 
     def load(wanted: str, seed: int) -> Agent:
@@ -116,16 +118,6 @@ def player_of(card: ModelCard) -> str:
     if card.network not in network_kinds():
         return card.network
     return f"zero:sims={SIMULATIONS}" if card.architecture().value else "policy"
-
-
-def _terms(card: ModelCard) -> dict[str, Any]:
-    """What the model learned, as a match takes it."""
-    terms: dict[str, Any] = {name: value for name, value in card.conditions.items() if value is not None}
-    if "komi" in terms:
-        terms["komi"] = sum(terms["komi"]) / 2
-    if not card.width:
-        terms["size"] = card.size
-    return terms | {"game": card.game}
 
 
 def _best_of(run: Path) -> Path:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tengen.games.microchess import FILES, RANKS, GameState
 from tengen.games.microchess.notation import FILE_NAMES, PIECES
-from tengen.serve.goban import Look
+from tengen.serve.screen import Look
 
 _LIGHT, _DARK = "#ecd8b0", "#b48a5c"
 _LIGHT_MARKED, _DARK_MARKED = "#e3cf62", "#c3a83e"

@@ -39,18 +39,18 @@ def estimate(state: GameState, playouts: int = 400, seed: int = 1) -> Estimate:
     return Estimate(margin, owners.astype(np.int8), frozenset(np.flatnonzero(against.ravel()).tolist()))
 
 
-def margin_told(margin: float, verb: str) -> str:
+def describe_margin(margin: float, verb: str) -> str:
     """`Black wins by 3.5`, with the verb that is given; `a draw` for none."""
     return f"{'Black' if margin > 0 else 'White'} {verb} {abs(margin):g}" if margin else "A draw"
 
 
-def count_told(state: GameState, dead: Collection[int]) -> str:
+def describe_count(state: GameState, dead: Collection[int]) -> str:
     """How both sides' points come about by the rules, and which stones were dead."""
     bonus = state.rules.bonus(state.handicap) if state.rules.scoring == "area" else 0
     extras = f" + {state.komi:g} komi" if state.komi else ""
     extras += f" + {bonus:g} for handicap" if bonus else ""
     points = {color: _points(state, dead, color) for color in (BLACK, WHITE)}
-    return f"Black {points[BLACK]}, White {points[WHITE]}{extras}; {_dead_told(state, dead)}."
+    return f"Black {points[BLACK]}, White {points[WHITE]}{extras}; {_describe_dead(state, dead)}."
 
 
 def _points(state: GameState, dead: Collection[int], color: int) -> str:
@@ -62,7 +62,7 @@ def _points(state: GameState, dead: Collection[int], color: int) -> str:
     return f"{int((mine & ~alive).sum())} + {prisoners} prisoners"
 
 
-def _dead_told(state: GameState, dead: Collection[int]) -> str:
+def _describe_dead(state: GameState, dead: Collection[int]) -> str:
     colors = [state.color_at(point) for point in dead]
     counts = [f"{colors.count(color)} {name}" for color, name in ((BLACK, "black"), (WHITE, "white"))
               if color in colors]  # fmt: skip

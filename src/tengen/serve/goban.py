@@ -16,11 +16,11 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.text import Text
 
 from tengen.games.go import BLACK, EMPTY, WHITE, GameState
 from tengen.games.go.coordinates import GTP_COLUMNS, star_points
+from tengen.serve.screen import Look
 
 WOOD: Final = "#e0b566"
 GLOW: Final = "#cf8a3e"  # around the last move
@@ -29,33 +29,6 @@ INK: Final = "#5f4520"
 BLACK_STONE: Final = "#14110e"
 WHITE_STONE: Final = "#fffdf7"
 HINT: Final = "#c02f1d"
-
-
-@dataclass(frozen=True)
-class Look:
-    """What the terminal can show."""
-
-    unicode: bool = True
-    color: bool = True
-
-    @classmethod
-    def of(cls, console: Console) -> "Look":
-        """The best look that this console can show."""
-        unicode = console.encoding.lower().replace("-", "").startswith("utf")
-        color = console.color_system in ("256", "truecolor") and not console.no_color
-        return cls(unicode, unicode and color)
-
-    def stone(self, color: int) -> str:
-        """The glyph of a stone."""
-        if not self.unicode:
-            return "X" if color == BLACK else "O"
-        return "●" if color == BLACK or self.color else "○"
-
-    def style(self, color: int, glows: bool = False) -> str:
-        """The style of a stone's glyph on the board."""
-        if not self.color:
-            return "bold"
-        return f"bold {BLACK_STONE if color == BLACK else WHITE_STONE} on {GLOW if glows else WOOD}"
 
 
 @dataclass(frozen=True)
@@ -94,6 +67,20 @@ def draw_board(state: GameState, look: Look, marks: Marks | None = None) -> Text
     return Text("\n").join(lines)
 
 
+def stone(look: Look, color: int) -> str:
+    """The glyph of a stone."""
+    if not look.unicode:
+        return "X" if color == BLACK else "O"
+    return "●" if color == BLACK or look.color else "○"
+
+
+def _style(look: Look, color: int, glows: bool = False) -> str:
+    """The style of a stone's glyph on the board."""
+    if not look.color:
+        return "bold"
+    return f"bold {BLACK_STONE if color == BLACK else WHITE_STONE} on {GLOW if glows else WOOD}"
+
+
 class _Pen:
     """Draws one point, and the gap before it."""
 
@@ -119,9 +106,9 @@ class _Pen:
         owner = EMPTY if self._marks.owners is None else int(self._marks.owners[row, col])
         if color != EMPTY:
             glyph = self._dead(color) if point in self._marks.dead else self._stone(point, color)
-            return Text(glyph, style=self._look.style(color, glows=point == self._last))
+            return Text(glyph, style=_style(self._look, color, glows=point == self._last))
         if owner != EMPTY:
-            return Text(self._territory(owner), style=self._look.style(owner))
+            return Text(self._territory(owner), style=_style(self._look, owner))
         if point in self._stars:
             return self._text("•" if self._look.color else "+", INK, "dim")
         return self._text(self._crossing(row, col), LINE, "dim")
@@ -130,11 +117,11 @@ class _Pen:
         return Text(glyph, style=f"{ink} on {WOOD}" if self._look.color else plain_style)
 
     def _stone(self, point: int, color: int) -> str:
-        return "◉" if point == self._last and self._look.color else self._look.stone(color)
+        return "◉" if point == self._last and self._look.color else stone(self._look, color)
 
     def _dead(self, color: int) -> str:
         if not self._look.unicode:
-            return self._look.stone(color).lower()
+            return stone(self._look, color).lower()
         return "×" if color == BLACK or self._look.color else "¤"
 
     def _territory(self, owner: int) -> str:
@@ -152,7 +139,7 @@ class _Pen:
 
 def stone_name(look: Look, color: int) -> Text:
     """A stone and the name of its colour, for panels and messages."""
-    glyph = (f" {look.stone(color)} ", look.style(color))
+    glyph = (f" {stone(look, color)} ", _style(look, color))
     return Text.assemble(glyph, (" Black" if color == BLACK else " White", "bold"))
 
 
@@ -161,4 +148,4 @@ def chance_bar(look: Look, black_chance: float, width: int) -> Text:
     filled = round(min(max(black_chance, 0.0), 1.0) * width)
     if not look.color:
         return Text(("█" if look.unicode else "#") * filled + ("░" if look.unicode else ".") * (width - filled))
-    return Text.assemble(("━" * filled, look.style(BLACK)), ("━" * (width - filled), look.style(WHITE)))
+    return Text.assemble(("━" * filled, _style(look, BLACK)), ("━" * (width - filled), _style(look, WHITE)))

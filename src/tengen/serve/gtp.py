@@ -18,7 +18,7 @@ from typing import BinaryIO, Final, Literal, TextIO
 import numpy as np
 
 from tengen import __version__
-from tengen.agents.agent import Agent, AgentError
+from tengen.agents.agent import Agent, AgentError, Trained
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.games.go import (
     BLACK,
@@ -28,12 +28,12 @@ from tengen.games.go import (
     WHITE,
     GameState,
     IllegalMove,
-    RuleSet,
     format_margin,
-    get_rules,
     to_gtp,
 )
-from tengen.games.go.coordinates import check_size, fixed_handicap
+from tengen.games.go.coordinates import fixed_handicap
+from tengen.games.go.game import GAME
+from tengen.games.go.options import GoOptions
 from tengen.search.status import dead_stones
 from tengen.serve.clock import Clock, TimeSettings
 from tengen.serve.gtp_cleanup import cleanup_move
@@ -56,7 +56,7 @@ Arguments = tuple[str, ...]
 class GtpServer:
     """A GTP engine whose moves an agent chooses. `run` answers until the controller leaves, then closes it.
 
-    `size`, `rules` and `komi` hold until the controller sets others; None is the rule set's own.
+    `options` hold until the controller sets others.
     """
 
     def __init__(
@@ -65,19 +65,15 @@ class GtpServer:
         commands: BinaryIO,
         answers: BinaryIO,
         *,
-        size: int | None = None,
-        rules: str | RuleSet = "chinese",
-        komi: float | None = None,
+        options: GoOptions | None = None,
         log: TextIO | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._agent = agent
         self._input, self._output = commands, answers
         self._log, self._now = log or sys.stderr, now
-        rule_set = get_rules(rules)
-        self._first_size = check_size(rule_set.size if size is None else size)
-        self._first_komi = rule_set.check_komi(rule_set.komi if komi is None else komi)
-        self._first_rules = rule_set
+        self._first = options or GoOptions()
+        self._warned: str | None = None
         # Every position since the board was cleared. It is not the chain of `previous`: play resumed after
         # two passes leaves one of them out there, and `undo` must take back each command by itself.
         self._positions: list[GameState] = []
@@ -88,14 +84,13 @@ class GtpServer:
     def _game(self) -> list[GameState]:
         # Made when it is first wanted: a controller gets its first answers without waiting for kernels.
         if not self._positions:
-            self._positions = [GameState.new(self._first_size, self._first_rules, self._first_komi)]
+            self._positions = [GAME.new(self._first)]
         return self._positions
 
     @property
     def greeting(self) -> str:
         """One line for people: who plays, and which game until the controller sets another."""
-        size, rules, komi = self._first_size, self._first_rules.name, self._first_komi
-        return f"{self._agent.name} plays {size}x{size}, {rules} rules, komi {komi:g}, unless told otherwise"
+        return f"{self._agent.name} plays {GAME.describe(self._first)}, until the program sets another game"
 
     @property
     def state(self) -> GameState:
@@ -323,6 +318,7 @@ class GtpServer:
 
     def _choose(self, state: GameState, seconds: float | None) -> int:
         """The agent's move, after making sure that it is legal."""
+        self._warn(state)
         decision = self._agent.choose(state, seconds)
         color, move = "B" if state.to_play == BLACK else "W", decision.move
         reason = state.why_illegal(move)
@@ -333,6 +329,13 @@ class GtpServer:
         note = f", {decision.note}" if decision.note else ""
         print(f"{color} {to_gtp(move, state.size)}{value}{note}", file=self._log, flush=True)
         return move
+
+    def _warn(self, state: GameState) -> None:
+        """Report on the log, once for each komi and rule set, that the agent's model was trained with others."""
+        text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
+        if text not in (None, self._warned):
+            print(text, file=self._log, flush=True)
+        self._warned = text
 
     def _set_time(self, system: str, main: float = 0.0, overtime: float = 0.0, stones: int = 0) -> None:
         if min(main, overtime, stones) < 0:

@@ -14,13 +14,16 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import BinaryIO, Final, TextIO
 
 from tengen import __version__
-from tengen.agents.agent import Agent, AgentError, Decision, Particular, Stoppable
+from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck, Stoppable, Trained
 from tengen.agents.centipawns import centipawns
 from tengen.agents.registry import load_agent, with_limit
-from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, GameState, rule_flags, variant_name
+from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, GameState, variant_name
+from tengen.games.microchess.game import GAME
+from tengen.games.microchess.options import MicrochessOptions
 from tengen.serve.uci_protocol import (
     Go,
     parse_go,
@@ -51,8 +54,7 @@ class UciServer:
         commands: BinaryIO,
         answers: BinaryIO,
         *,
-        rules: str = "standard",
-        double_step: bool = True,
+        options: MicrochessOptions | None = None,
         load: Load = load_agent,
         log: TextIO | None = None,
     ) -> None:
@@ -61,8 +63,8 @@ class UciServer:
         self._load, self._spec = load, spec
         self._limited = with_limit(spec, timed=True)
         self._agent = self._loaded(spec, self._limited)
-        rule_flags(rules, double_step)  # a ValueError if there are no such rules
-        self._rules, self._double_step, self._overhead = rules, double_step, 10
+        self._options, self._overhead = options or MicrochessOptions(), 10
+        self._warned: str | None = None
         self._positions: list[GameState] = []
         """The game so far; the same states are kept from command to command, so that agents keep their trees."""
         self._thread: threading.Thread | None = None
@@ -73,7 +75,7 @@ class UciServer:
     def state(self) -> GameState:
         """The position on the board."""
         if not self._positions:
-            self._positions = [GameState.new(self._rules, self._double_step)]
+            self._positions = [GAME.new(self._options)]
         return self._positions[-1]
 
     def run(self) -> None:
@@ -118,7 +120,7 @@ class UciServer:
             f"id name Tengen {__version__} ({self._spec})",
             "id author The Tengen authors",
             f"option name UCI_Variant type combo default {self._variant} {variants}",
-            f"option name Rules type combo default {self._rules} {rules}",
+            f"option name Rules type combo default {self._options.rules} {rules}",
             f"option name Agent type string default {self._spec}",
             f"option name Move Overhead type spin default {self._overhead} min 0 max 5000",
             "uciok",
@@ -127,7 +129,7 @@ class UciServer:
     def isready(self, _: list[str]) -> None:
         if self._thread is None:
             self.state.legal_moves()  # the first position loads the kernels
-            if isinstance(self._agent, Particular):
+            if isinstance(self._agent, NeedsCheck):
                 try:
                     self._agent.check(self.state)
                 except AgentError as error:
@@ -144,10 +146,9 @@ class UciServer:
         if name == "uci_variant":
             if value not in _VARIANTS:
                 raise ValueError(f"no variant is called {value[:40]!r}: choose from {', '.join(_VARIANTS)}")
-            self._double_step, self._positions = _VARIANTS[value], []
+            self._options, self._positions = replace(self._options, double_step=_VARIANTS[value]), []
         elif name == "rules":
-            rule_flags(value, self._double_step)  # a ValueError if there are no such rules
-            self._rules, self._positions = value, []
+            self._options, self._positions = replace(self._options, rules=value), []
         elif name == "agent":
             self._use(value, with_limit(value, timed=True))
         elif name == "move overhead":
@@ -185,6 +186,7 @@ class UciServer:
         except (ValueError, OSError, AgentError) as error:  # whatever happens, the program waits for a move
             self._say(f"info string {printable(str(error))}", "bestmove (none)")
             return
+        self._warn(state)
         self._stop.clear()
         self._endless = request.endless
         self._thread = threading.Thread(target=self._think, args=(state, request), daemon=True)
@@ -286,7 +288,7 @@ class UciServer:
 
     @property
     def _variant(self) -> str:
-        return variant_name(self._double_step)
+        return variant_name(self._options.double_step)
 
     def _use(self, spec: str, limited: str) -> None:
         """Let another agent play, if it is another."""
@@ -296,6 +298,13 @@ class UciServer:
             self._agent, self._limited = agent, limited
         self._spec = spec
 
+    def _warn(self, state: GameState) -> None:
+        """Report, once for each rule set, that the agent's model was trained with another."""
+        text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
+        if text is not None and text != self._warned:
+            self._say(f"info string {printable(text)}")
+        self._warned = text
+
     def _loaded(self, spec: str, limited: str) -> Agent:
         """The agent of a spec with limits; where it cannot be limited so, it thinks as the spec alone says."""
         try:
@@ -304,9 +313,7 @@ class UciServer:
             return self._load(spec)
 
     def _start(self, fen: str | None) -> GameState:
-        if fen is None:
-            return GameState.new(self._rules, self._double_step)
-        return GameState.from_fen(fen, self._rules, self._double_step)
+        return GAME.new(self._options) if fen is None else GAME.position(fen, self._options)
 
     def _say(self, *lines: str) -> None:
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")

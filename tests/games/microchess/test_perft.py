@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.games.microchess import START_FEN, GameState, variant_name, variants_path
+from tengen.games.microchess import GameState, variant_name, variants_path
 from tengen.games.microchess.perft import perft
 
 from .games import random_game
@@ -37,10 +37,10 @@ def test_nothing_to_count() -> None:
 def test_the_command_prints_them() -> None:
     lines = CliRunner().invoke(app, ["perft", "microchess", "--depth", "4", "--no-double-step"]).output.splitlines()
     assert [int(line.split()[1]) for line in lines[1:]] == list(SINGLE_STEP[:4])
-    assert lines[0] == f"Microchess, no double step, up to 4 moves from {START_FEN}"
+    assert lines[0] == "Microchess, standard rules, no double step, up to 4 moves from the start position"
     lines = CliRunner().invoke(app, ["perft", "microchess", "--depth", "3"]).output.splitlines()
     assert [int(line.split()[1]) for line in lines[1:]] == list(DOUBLE_STEP[:3])
-    assert lines[0] == f"Microchess, with the double step, up to 3 moves from {START_FEN}"
+    assert lines[0] == "Microchess, standard rules, with the double step, up to 3 moves from the start position"
 
 
 @pytest.mark.parametrize("double_step", (False, True))

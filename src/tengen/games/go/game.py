@@ -1,7 +1,8 @@
 """Go, as the rest of Tengen sees it."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from tengen.games.go.coordinates import PASS, to_cell
 from tengen.games.go.draw import board_svg
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_eye
-from tengen.games.go.sgf import SgfError, read_sgf, write_sgf
+from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.games.go.state import GameState, format_margin
 from tengen.games.symmetry import square_symmetries
 
@@ -24,6 +25,7 @@ class Go(Game):
     name, title, players = "go", "Go", ("Black", "White")
     options: ClassVar = GoOptions
     suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
+    replaceable = ("rules", "komi")
     default_agent = "uct:seconds=1"
     default_encoder = "zero"
 
@@ -103,13 +105,11 @@ class Go(Game):
             event=record.event,
         )
 
-    def read(self, data: bytes, rules: str | None = None) -> tuple[GameState, str]:
-        """The game of an SGF file's main line."""
-        try:
-            game = read_sgf(data, rules)
-        except SgfError as error:
-            raise ValueError(str(error)) from None
-        return game.state, game.result
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[GameState, str]:
+        """The game of an SGF file's main line, by other rules or with another komi if they are given."""
+        game = read_sgf(data, given.get("rules"))
+        komi = given.get("komi")
+        return game.state if komi is None else game.state.with_komi(komi), game.result
 
 
 def _off_the_edge(move: int, size: int) -> bool:

@@ -1,10 +1,13 @@
 """Microchess, as the rest of Tengen sees it."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from tengen.games.game import Game, Outcome, Record
 from tengen.games.microchess.batch import BatchedMicrochess
 from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.perft import perft
 from tengen.games.microchess.record import from_pgn, to_pgn
 from tengen.games.microchess.state import GameState
 from tengen.games.state import FIRST, NOBODY
@@ -24,6 +27,14 @@ class Microchess(Game):
     def new(self, options: MicrochessOptions) -> GameState:
         """The start position."""
         return GameState.new(options.rules, options.double_step)
+
+    def position(self, text: str, options: MicrochessOptions) -> GameState:
+        """The position of a FEN."""
+        return GameState.from_fen(text, options.rules, options.double_step)
+
+    def perft(self, state: GameState, depth: int) -> int:
+        """Sequences of legal moves, which draws do not end."""
+        return perft(state.board, depth)
 
     def options_of(self, state: GameState) -> MicrochessOptions:
         """Rules and double step."""
@@ -55,7 +66,7 @@ class Microchess(Game):
             tags["Termination"] = record.termination
         return to_pgn(state, tags, record.comments).encode()
 
-    def read(self, data: bytes, rules: str | None = None) -> tuple[GameState, str]:
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[GameState, str]:
         """The first game of a PGN file, by its own rules."""
         state, tags = from_pgn(data.decode("utf-8", "replace"))
         result = tags.get("Result", "")

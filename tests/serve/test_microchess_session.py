@@ -12,8 +12,8 @@ from tengen.agents.registry import load_agent
 from tengen.games.microchess import BLACK, RESIGN, WHITE, GameState, from_pgn
 from tengen.games.state import AnyState
 from tengen.serve.chessboard import board_width, draw_board
-from tengen.serve.goban import Look
-from tengen.serve.microchess_terminal import COMMANDS, MicrochessGame
+from tengen.serve.microchess_session import MicrochessSession
+from tengen.serve.screen import Look
 
 
 class Scripted:
@@ -55,7 +55,7 @@ class Table:
         self._file = io.StringIO()
         self.console = Console(**{"file": self._file, "width": 100, "height": 24, **console})  # type: ignore[arg-type]
         state = GameState.new() if state is None else state
-        self.game = MicrochessGame(state, agents or {}, console=self.console, ask=self._ask, keep_in=keep_in)
+        self.game = MicrochessSession(state, agents or {}, console=self.console, ask=self._ask, keep_in=keep_in)
         self.game.run()
 
     def _ask(self, prompt: str) -> str:
@@ -113,8 +113,9 @@ def test_the_legal_moves_are_listed() -> None:
 
 def test_help_shows_every_command() -> None:
     screen = Table(["help"]).screen
-    assert all(word in screen for word in COMMANDS)
-    assert all(word in screen for word in COMMANDS.values())
+    commands = ("d2d4", "d4d5q", "moves", "undo", "hint", "resign", "save FILE", "load FILE", "new", "quit")
+    assert all(word in screen for word in commands)
+    assert all(text in screen for text in ("or d5=Q: become a queen", "which are legal?", "write a .pgn file"))
 
 
 def test_a_hint_marks_where_it_leads() -> None:
@@ -145,7 +146,7 @@ def test_two_bots_play_to_the_end_while_we_watch() -> None:
     assert "Microchess, ncsoft rules" in table.screen
 
 
-def test_a_bot_that_fails_or_cheats_does_not_end_the_sitting() -> None:
+def test_a_bot_that_fails_or_cheats_does_not_end_the_session() -> None:
     assert "scripted failed: the engine has gone away" in Table(["a1a2", "undo"], {BLACK: Broken()}).screen
     assert "scripted failed: a5d1 is not legal" in Table(["a1a2", "undo"], {BLACK: Scripted("a5d1")}).screen
 

@@ -1,44 +1,60 @@
-"""One sitting at a board in the terminal, whatever the game: whose turn it is, and the commands that people type.
+"""A game in the terminal, whatever the game: whose turn it is, the screen, and the commands that people type.
 
-A `Sitting` reads lines through a function and writes to a rich console, both given from outside, so that a test
-can play a whole game. What depends on the game (how it looks, how moves are written, which files it is kept in) is
-left to `terminal.TerminalGame` for Go and `microchess_terminal.MicrochessGame`.
+A `GameSession` reads lines through a function and writes to a rich console, both given from outside, so that a test
+can play a whole game. It plays every game there is; `go_session.GoSession` and `microchess_session.MicrochessSession`
+draw finer boards and add commands. A game file is what its `Game` reads and writes.
 """
 
 import os
 import shlex
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Final, Generic, TypeVar
+from textwrap import wrap
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
-from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, Decision, Trained
+from tengen.games.game import Game, Record, game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
-from tengen.serve.goban import Look
+from tengen.serve.screen import Look, Page, footnotes, lay_out, printable, rule
 
 State = TypeVar("State", bound=AnyState)
 _HINTS: Final = 3
+_SESSIONS: Final = {
+    "go": ("tengen.serve.go_session", "GoSession"),
+    "microchess": ("tengen.serve.microchess_session", "MicrochessSession"),
+}
+"""Games with a session of their own; all others have `GameSession`."""
 
 
-class Sitting(ABC, Generic[State]):
+def session_type(game: Game) -> "type[GameSession[Any]]":
+    """The kind of session that a game is played in."""
+    if game.name not in _SESSIONS:
+        return GameSession
+    module, name = _SESSIONS[game.name]
+    found: type[GameSession[Any]] = getattr(import_module(module), name)
+    return found
+
+
+class GameSession(Generic[State]):
     """A game, its players, and the commands that people type.
 
     agents:   who plays a side; a side that is missing is played by the person at the keyboard.
-    ask:      shows a prompt and returns a line; EOFError or KeyboardInterrupt end the sitting.
+    ask:      shows a prompt and returns a line; EOFError or KeyboardInterrupt end the session.
     adviser:  makes the agent that `hint` asks; without it, the opponent gives hints.
     keep_in:  the file that a game not yet saved goes to when it is left.
     delay:    seconds to wait after each move when there are only bots to watch.
     """
 
-    PLAYERS: ClassVar[dict[int, str]]
-    """What the two sides are called."""
-    EXAMPLE: ClassVar[str]
-    """A move as people type it."""
-    FILE: ClassVar[str]
-    """The name under which a game is saved when none is given."""
+    HELP: ClassVar[Mapping[str, str]] = {}
+    """Moves and commands that this game alone has, with their meanings."""
+    NEW: ClassVar[str] = "new"
+    """How to ask for a new game."""
 
     def __init__(
         self,
@@ -51,7 +67,7 @@ class Sitting(ABC, Generic[State]):
         keep_in: Path | None = None,
         delay: float = 0.0,
     ) -> None:
-        self.state = state
+        self.state, self.game = state, game_of(state)
         self._agents, self._console, self._ask = dict(agents), console, ask
         self._people = [player for player in (FIRST, SECOND) if player not in agents]
         self._make_adviser = adviser
@@ -65,9 +81,11 @@ class Sitting(ABC, Generic[State]):
         self._first_chance: float | None = None
         self._message, self._helping = "", False
         if self._people and not state.is_over:
-            self._message = f"Type a move such as {self.EXAMPLE}, or help."
+            self._message = f"Type a move such as {self.game.example_move}, or help."
+        self._message = f"{self._message} {self._warnings()}".strip()
         self._commands: dict[str, Callable[[str], None]] = {
             "resign": lambda _: self._play(RESIGN),
+            "moves": lambda _: self._list_moves(),
             "undo": lambda _: self._undo(),
             "hint": lambda _: self._hint(),
             "save": self._save,
@@ -96,35 +114,57 @@ class Sitting(ABC, Generic[State]):
             if self._adviser is not None:
                 self._adviser.close()
 
-    # ---------------------------------------------------------------------- what depends on the game
-
-    @abstractmethod
-    def _show(self) -> None:
-        """Draw the screen."""
-
-    @abstractmethod
-    def _move(self, text: str) -> int:
-        """The move that was typed; ValueError if it is none."""
-
-    @abstractmethod
-    def _fresh(self, text: str) -> State:
-        """The start of another game on the same terms; `text` is what was typed behind `new`."""
-
-    @abstractmethod
-    def _read(self, data: bytes) -> tuple[State, str]:
-        """The game in a file, and what the file says of its result."""
-
-    @abstractmethod
-    def _record(self) -> bytes:
-        """The game as its file holds it."""
-
-    @abstractmethod
-    def _announce_result(self) -> None:
-        """Say who has won, and how."""
+    # ------------------------------------------------------------------- what games may do otherwise
 
     def _own_commands(self) -> dict[str, Callable[[str], None]]:
         """Commands that this game alone has; each is given what was typed behind it."""
         return {}
+
+    def _board(self, look: Look) -> tuple[Text, int]:
+        """The board, and how many columns it takes."""
+        text = printable(str(self.state))
+        return Text(text), max(map(len, text.splitlines()), default=0)
+
+    def _label(self, look: Look, player: int) -> Text:
+        """What a player is called, in the panel."""
+        return Text(self.game.players[player - 1], style="bold")
+
+    def _standing(self, player: int) -> str:
+        """What a player has achieved so far, in a few words."""
+        return ""
+
+    def _chance(self, look: Look, chance: float, width: int) -> Text:
+        """The first player's chance to win, in the panel."""
+        return Text(f"{self.game.players[0]}'s chance: {chance:.0%}")
+
+    def _last_player(self, before: State) -> int:
+        """Who made the last move."""
+        return before.to_play
+
+    def _move_text(self, before: State, move: int) -> str:
+        """The last move, in the panel."""
+        return before.move_name(move)
+
+    def _turn_note(self) -> str:
+        """What there is to say about the player to move."""
+        return ""
+
+    def _action(self, move: int) -> str:
+        """What a player does, in words."""
+        return "resigns" if move == RESIGN else f"plays {self.state.move_name(move)}"
+
+    def _fresh(self, text: str) -> State:
+        """The start of another game with the same options; `text` is what was typed behind `new`."""
+        if text:
+            raise ValueError(f"new takes nothing behind it, not {text[:20]!r}")
+        state: State = self.game.new(self.game.options_of(self.state))
+        return state
+
+    def _announce_result(self) -> None:
+        """Show who has won, and how."""
+        winner = self.state.winner()
+        won = f"{self.game.players[winner - 1]} wins" if winner else "A draw"
+        self._message = f"{won} ({self.state.result()}): {self.state.end_reason}."
 
     def _clear_marks(self) -> None:
         """Take off the board whatever the last command pointed out."""
@@ -132,9 +172,77 @@ class Sitting(ABC, Generic[State]):
     def _mark_hints(self, moves: list[int]) -> None:
         """Point out moves on the board, the best first."""
 
-    def _told(self, move: int) -> str:
-        """What a player does, in words."""
-        return "resigns" if move == RESIGN else f"plays {self.state.move_name(move)}"
+    # -------------------------------------------------------------------------------------- the screen
+
+    def _show(self) -> None:
+        look = Look.of(self._console)
+        board, width = self._board(look)
+        page = Page(
+            board, width, partial(self._facts, look), self._summary(), self._help_table(), self._helping, self._message
+        )
+        lay_out(self._console, page)
+
+    def _help_table(self) -> dict[str, str]:
+        suffix = self.game.suffix
+        return {
+            **(self.HELP or {self.game.example_move: "play this move"}),
+            "moves": "which are legal?",
+            "undo": "take your move back",
+            "hint": "ask a bot",
+            "resign": "give up",
+            "save FILE": f"write a {suffix} file",
+            "load FILE": f"read a {suffix} file",
+            self.NEW: "begin again",
+            "help": "this list",
+            "quit": "leave, game kept",
+        }
+
+    def _facts(self, look: Look, width: int) -> list[RenderableType]:
+        facts: list[RenderableType] = []
+        for player, agent in self._names().items():
+            label, name = self._label(look, player), Text(f"  {printable(agent)}", no_wrap=True, overflow="ellipsis")
+            facts += [label.append_text(name)] if width >= 30 else [label, name]
+            if standing := self._standing(player):
+                facts.append(Text(f"     {standing}", style="dim"))
+        facts += [rule(look), self._description(width), self._turn()]
+        if self._first_chance is not None:
+            facts.append(self._chance(look, self._first_chance, width))
+        words = [command.split()[0] for command in self._help_table()]
+        short = f"{' '.join(words[: len(words) // 2])}\n{' '.join(words[len(words) // 2 :])}"
+        return [*facts, *footnotes(look, self._decision.note if self._decision else "", short)]
+
+    def _summary(self) -> RenderableType:
+        """The panel's facts in a few lines."""
+        players = list[str]()
+        for player, name in self._names().items():
+            standing = self._standing(player)
+            players.append(f"{self.game.players[player - 1]}: {name}" + (f" ({standing})" if standing else ""))
+        chance = "" if self._first_chance is None else f" {self.game.players[0]} {self._first_chance:.0%}."
+        return Group(
+            Text(printable(f"{', '.join(players)}.{chance}")), self._description(self._console.width), self._turn()
+        )
+
+    def _description(self, width: int) -> Text:
+        """The game's options, with lines that end at a comma."""
+        text = self.game.describe(self.game.options_of(self.state))
+        lines = wrap(text.replace(" ", "\u00a0").replace(",\u00a0", ", "), max(8, width))
+        return Text("\n".join(lines).replace("\u00a0", " "))
+
+    def _turn(self) -> Text:
+        last, before, move = "", self.state.previous, self.state.last_move
+        if before is not None and move is not None:
+            name = "resigns" if move == RESIGN else self._move_text(before, move)
+            player = self.game.players[self._last_player(before) - 1]
+            last = f"Move {self.state.move_number}: {player} {name}\n"
+        if self.state.is_over:
+            return Text(f"{last}The game is over")
+        return Text(f"{last}{self.game.players[self.state.to_play - 1]} to play{self._turn_note()}")
+
+    def _warnings(self) -> str:
+        """Whether the bots were trained on other games than this."""
+        trained = [agent for agent in self._agents.values() if isinstance(agent, Trained)]
+        found = dict.fromkeys(agent.warning(self.state) for agent in trained)
+        return " ".join(f"{text}." for text in found if text)
 
     # ------------------------------------------------------------------------------------------ a turn
 
@@ -155,28 +263,29 @@ class Sitting(ABC, Generic[State]):
             return "save FILE, undo, new or quit > "
         if self._opponent_failed:
             return "Enter to try again, or undo, save FILE, quit > "
-        return f"{self.PLAYERS[self.state.to_play]} > "
+        return f"{self.game.players[self.state.to_play - 1]} > "
 
     def _names(self) -> dict[int, str]:
         person = "you" if len(self._people) == 1 else "person"
-        return {player: self._agents[player].name if player in self._agents else person for player in self.PLAYERS}
+        return {player: self._agents[player].name if player in self._agents else person for player in (FIRST, SECOND)}
 
     def _let_move(self, agent: Agent) -> None:
-        """Ask a bot for its move and play it. A bot that fails does not end the sitting."""
+        """Ask a bot for its move and play it. A bot that fails does not end the session."""
         player = self.state.to_play
+        name = self.game.players[player - 1]
         try:
-            with self._console.status(f"{self.PLAYERS[player]} is thinking...", spinner=self._spinner):
+            with self._console.status(f"{name} is thinking...", spinner=self._spinner):
                 decision = agent.choose(self.state)
             state = self.state.play(decision.move)
         except (AgentError, ValueError) as error:
             self._message = f"{agent.name} failed: {error}"
             self._opponent_failed = True
             return
-        told = f"{self.PLAYERS[player]} {self._told(decision.move)}."
+        moved = f"{name} {self._action(decision.move)}."
         self.state, self._decision = state, decision
         if decision.value is not None:
             self._first_chance = decision.value if player == FIRST else 1 - decision.value
-        self._message = f"{self._message} {told}".strip() if self._people else told
+        self._message = f"{self._message} {moved}".strip() if self._people else moved
         if self.state.is_over:
             self._announce_result()
         elif not self._people and self._delay:
@@ -190,7 +299,7 @@ class Sitting(ABC, Generic[State]):
             if command is not None:
                 command(rest.strip())
             elif word and not self._opponent_ought_to_move():
-                self._play(self._move(line.strip()))
+                self._play(self._parse_move(line.strip()))
         except OSError as error:
             self._message = f"{error.filename or rest.strip()}: {error.strerror or error}"
         except (ValueError, AgentError) as error:
@@ -208,6 +317,16 @@ class Sitting(ABC, Generic[State]):
         self._decision = None
         if self.state.is_over:
             self._announce_result()
+
+    def _parse_move(self, text: str) -> int:
+        try:
+            return self.state.parse_move(text)
+        except ValueError as error:
+            raise ValueError(f"{error}; type  moves  to see them, or  help") from None
+
+    def _list_moves(self) -> None:
+        names = [self.state.move_name(move) for move in self.state.legal_moves()]
+        self._message = f"Legal moves: {' '.join(sorted(names))}." if names else "The game is over."
 
     def _undo(self) -> None:
         """Go back to where the person was to move, before the person's last move."""
@@ -231,12 +350,12 @@ class Sitting(ABC, Generic[State]):
             decision = adviser.choose(self.state)
         best = _best_moves(decision)
         self._mark_hints(best)
-        told = [self._with_chance(move, decision) for move in best]
-        numbered = [f"{i}. {text}" for i, text in enumerate(told, 1)] if len(told) > 1 else told
+        texts = [self._with_chance(move, decision) for move in best]
+        numbered = [f"{i}. {text}" for i, text in enumerate(texts, 1)] if len(texts) > 1 else texts
         self._message = f"{adviser.name} would play: {', '.join(numbered)}."
 
     def _save(self, file: str, overwrite: bool = False) -> None:
-        path = _path(file) if file else _free_name(Path(self.FILE))
+        path = _path(file) if file else _free_name(Path(f"game{self.game.suffix}"))
         if path.exists() and path not in self._own_files and not overwrite:
             raise ValueError(f"{path} is there already: write over it with  save! {path}")
         self._write(path)
@@ -244,17 +363,17 @@ class Sitting(ABC, Generic[State]):
 
     def _load(self, file: str) -> None:
         if not file:
-            raise ValueError(f"which file? Try  load {self.FILE}")
+            raise ValueError(f"which file? Try  load game{self.game.suffix}")
         path = _path(file)
         data = path.read_bytes()
         try:
-            state, result = self._read(data)
+            state, result = self.game.read(data)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
         kept = self._keep()
         self._begin(state)
-        said = f", result {result}" if result else ""
-        self._message = f"Loaded {path}, {state.move_number} moves{said}. {kept}".strip()
+        ended = f", result {printable(result)}" if result else ""
+        self._message = f"Loaded {path}, {state.move_number} moves{ended}. {kept} {self._warnings()}".strip()
         if self.state.is_over:
             self._announce_result()
 
@@ -262,7 +381,7 @@ class Sitting(ABC, Generic[State]):
         state = self._fresh(text)
         kept = self._keep()
         self._begin(state)
-        self._message = f"A new game. {kept}".strip()
+        self._message = f"A new game. {kept} {self._warnings()}".strip()
 
     def _help(self) -> None:
         self._helping = True
@@ -280,12 +399,13 @@ class Sitting(ABC, Generic[State]):
         self._decision, self._first_chance = None, None
 
     def _write(self, path: Path) -> None:
-        path.write_bytes(self._record())
+        names = self._names()
+        path.write_bytes(self.game.write(self.state, Record(names[FIRST], names[SECOND])))
         self._own_files.add(path)
         self._saved = self.state
 
     def _keep(self) -> str:
-        """Write a game that is not saved to its file; returns what to tell, or nothing."""
+        """Write a game that is not saved to its file; returns a message, or nothing."""
         if self._keep_in is None or self.state is self._saved or self.state.previous is None:
             return ""
         try:

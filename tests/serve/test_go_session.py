@@ -11,8 +11,8 @@ from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.random import Random, RandomAgent
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp, to_gtp
 from tengen.games.go.sgf import read_sgf
-from tengen.serve.estimate import count_told, estimate
-from tengen.serve.terminal import TerminalGame
+from tengen.serve.estimate import describe_count, estimate
+from tengen.serve.go_session import GoSession
 
 
 class Scripted:
@@ -61,7 +61,7 @@ class Table:
         self._file = io.StringIO()
         self.console = Console(**{"file": self._file, "width": 80, "height": 24, **console})  # type: ignore[arg-type]
         state = GameState.new(9) if state is None else state
-        self.game = TerminalGame(
+        self.game = GoSession(
             state, agents or {}, console=self.console, ask=self._ask, adviser=adviser, keep_in=keep_in
         )
         self.game.run()
@@ -97,9 +97,9 @@ def test_moves_in_either_case_and_the_bots_answers() -> None:
     [
         ("e5", "E5 is not legal: there is a stone already"),
         ("z99", "Z99 is outside the 9x9 board"),
-        ("i5", "'i5' is no move and no command"),
-        ("castle", "'castle' is no move and no command"),
-        ("\x1b[2J", "no move and no command"),
+        ("i5", "'i5' is not a point"),
+        ("castle", "'castle' is not a point"),
+        ("\x1b[2J", "is not a point"),
         ("load", "which file?"),
         ("load /nowhere/at.sgf", "/nowhere/at.sgf: No such file or directory"),
         ("load .", ".: Is a directory"),
@@ -126,7 +126,7 @@ def test_a_whole_game_against_the_random_bot() -> None:
     class Lines:
         """Types what another random player would play."""
 
-        table: TerminalGame
+        table: GoSession
 
         def __call__(self, prompt: str) -> str:
             if self.table.state.is_over:
@@ -135,7 +135,7 @@ def test_a_whole_game_against_the_random_bot() -> None:
 
     ask = Lines()
     screen = io.StringIO()
-    game = TerminalGame(GameState.new(5), {WHITE: bot}, console=Console(file=screen, width=80), ask=ask)
+    game = GoSession(GameState.new(5), {WHITE: bot}, console=Console(file=screen, width=80), ask=ask)
     ask.table = game
     game.run()
     assert game.state.is_over
@@ -162,7 +162,7 @@ def test_watching_two_bots_asks_nothing_until_the_end() -> None:
 def test_handicap_white_begins() -> None:
     table = Table([], {WHITE: Scripted("E5")}, GameState.new(9, handicap=2))
     assert table.moves == ["E5"]
-    assert "Handicap 2" in table.screen
+    assert "2 handicap stones" in table.screen
     assert table.prompts == ["Black > "]
 
 
@@ -191,7 +191,7 @@ def test_a_failing_bot_can_be_asked_again() -> None:
     assert table.moves == ["E5", "C3"]
 
 
-def test_a_bot_that_cheats_does_not_end_the_sitting() -> None:
+def test_a_bot_that_cheats_does_not_end_the_session() -> None:
     table = Table(["e5", "undo", "quit"], {WHITE: Scripted("E5")})
     assert "scripted failed: E5 is not legal" in table.screen
     assert table.moves == []
@@ -255,7 +255,7 @@ def test_score_marks_what_is_whose() -> None:
 
 def test_help_shows_every_command() -> None:
     screen = Table(["help"]).screen
-    assert all(word in screen for word in ("take your move back", "write an SGF file", "leave, game kept"))
+    assert all(word in screen for word in ("take your move back", "write a .sgf file", "leave, game kept"))
 
 
 def test_the_bots_estimate_is_shown_as_blacks() -> None:
@@ -316,7 +316,7 @@ def test_a_game_that_is_left_is_kept(tmp_path: Path, leaving: type[BaseException
         raise leaving
 
     screen = io.StringIO()
-    TerminalGame(GameState.new(9), {}, console=Console(file=screen), ask=ask, keep_in=file).run()
+    GoSession(GameState.new(9), {}, console=Console(file=screen), ask=ask, keep_in=file).run()
     assert f"The game is kept: tengen play --load {file}" in screen.getvalue()
     assert read_sgf(file.read_bytes()).state.move_number == 1
 
@@ -328,7 +328,7 @@ def test_nothing_is_kept_that_is_saved_or_has_no_move(tmp_path: Path) -> None:
     assert not last.exists()
 
 
-def test_each_game_of_a_sitting_is_kept(tmp_path: Path) -> None:
+def test_each_game_of_a_session_is_kept(tmp_path: Path) -> None:
     Table(["e5", "new", "c3", "d4"], keep_in=tmp_path / "last.sgf")
     assert read_sgf((tmp_path / "last.sgf").read_bytes()).state.move_number == 1
     assert read_sgf((tmp_path / "last-2.sgf").read_bytes()).state.move_number == 2
@@ -357,7 +357,7 @@ def test_the_board_in_ascii() -> None:
     screen = Ascii()
     lines = iter(["e5", "c3", "score", "hint"])
     console = Console(file=screen, width=80)
-    TerminalGame(GameState.new(9), {}, console=console, ask=lambda _: next(lines, "quit")).run()
+    GoSession(GameState.new(9), {}, console=console, ask=lambda _: next(lines, "quit")).run()
     assert " 5 . . . . X . . . . 5" in screen.getvalue()
     assert " 3 . .(O). . . + . . 3" in screen.getvalue()
     assert screen.getvalue().isascii()
@@ -388,7 +388,9 @@ def test_it_fits_a_terminal_of_80_by_24(size: int) -> None:
 
 def test_a_narrow_terminal_puts_the_facts_below() -> None:
     screen = Table(["e5", "help"], {WHITE: Scripted("C3", value=0.5)}, width=40).screen
-    assert "● you (0), ○ scripted (0). Black 50%." in screen
+    text = " ".join(screen.split())
+    assert "Black: you (captured 0), White: scripted (captured 0). Black 50%." in text
+    assert "9x9, chinese rules, komi 7.5 Move 2: White C3" in text
     assert "take your move back" in screen
     assert max(map(len, screen.splitlines())) <= 40
 
@@ -411,5 +413,5 @@ def test_an_empty_board_is_ahead_for_white_by_its_komi() -> None:
 
 def test_the_count_adds_up_to_the_score() -> None:
     state = GameState.new(9, handicap=2, komi=0.5).play(from_gtp("E5", 9)).play(PASS).play(PASS)
-    assert count_told(state, frozenset()) == "Black 2, White 1 + 0.5 komi + 2 for handicap; no dead stones."
+    assert describe_count(state, frozenset()) == "Black 2, White 1 + 0.5 komi + 2 for handicap; no dead stones."
     assert state.score(()) == 2 - 1 - 0.5 - 2
