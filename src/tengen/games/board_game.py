@@ -178,7 +178,7 @@ class BoardState:
 
     def parse_move(self, text: str) -> int:
         """The move of a text, legal or not; ValueError if it is none."""
-        names = {self.move_name(move): move for move in [*range(self._actions), RESIGN]}
+        names: dict[str, int] = {self.move_name(move): move for move in [*range(self._actions), RESIGN]}
         word = text.strip().lower()
         if word not in names:
             raise ValueError(f"{text[:40]!r} is not a move: write it like {self._of.example_move}")
