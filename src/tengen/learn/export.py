@@ -115,7 +115,7 @@ def player_of(card: ModelCard) -> str:
     """The spec, without the model, of the agent that plays a model fast: a search if it learned by self-play."""
     if card.network not in network_kinds():
         return card.network
-    searches = card.architecture().value and card.conditions["rules"] is not None
+    searches = card.architecture().value and "generation" in card.training
     return f"zero:sims={SIMULATIONS}" if searches else "policy"
 
 
