@@ -114,10 +114,11 @@ def smoke_match(model: Path, opponent: str, games: int, report: Report = lambda 
 
 
 def player_of(card: ModelCard) -> str:
-    """The spec, without the model, of the agent that plays a model fast."""
+    """The spec, without the model, of the agent that plays a model fast: a search if it learned by self-play."""
     if card.network not in network_kinds():
         return card.network
-    return f"zero:sims={SIMULATIONS}" if card.architecture().value else "policy"
+    searches = card.architecture().value and "generation" in card.training
+    return f"zero:sims={SIMULATIONS}" if searches else "policy"
 
 
 def _best_of(run: Path) -> Path:
