@@ -6,25 +6,30 @@ from typing import Any
 import pytest
 
 from tengen.arena.match import Match, first_of, play_match_game
+from tengen.games.go.options import GoOptions
+from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.options import Options
 from tengen.games.state import FIRST, NOBODY, SECOND
 from tengen.nets.bundled import bundled_models
 from tengen.nets.model_file import read_card
 
-GO19 = {"size": 19, "rules": "tromp-taylor", "max_moves": 250}  # counted as it stands after 250 moves
-MATCHES: dict[str, tuple[str, str, int, float, dict[str, Any]]] = {
-    "go5": ("zero:go5,sims=64", "uct:playouts=300", 6, 5, {"size": 5, "komi": 3.5, "first": "a", "opening_moves": 0}),
-    "go9": ("zero:go9,sims=32", "uct:playouts=50", 4, 3, {"size": 9, "komi": 7.0}),
-    "microchess": ("zero:microchess,sims=32", "uct:playouts=100", 4, 3, {"game": "microchess"}),
-    "go19": ("policy:go19", "random", 2, 2, GO19),
-    "fast19": ("fast-policy", "random", 2, 2, GO19),
+Settings = dict[str, Any]
+GO19 = GoOptions(19, "tromp-taylor")
+COUNTED: Settings = {"max_moves": 250}  # the board as it stands then
+MATCHES: dict[str, tuple[str, str, int, float, Options, Settings]] = {
+    "go5": ("zero:go5,sims=64", "uct:playouts=300", 6, 5, GoOptions(5, komi=3.5), {"first": "a", "opening_moves": 0}),
+    "go9": ("zero:go9,sims=32", "uct:playouts=50", 4, 3, GoOptions(9, komi=7.0), {}),
+    "microchess": ("zero:microchess,sims=32", "uct:playouts=100", 4, 3, MicrochessOptions(), {}),
+    "go19": ("policy:go19", "random", 2, 2, GO19, COUNTED),
+    "fast19": ("fast-policy", "random", 2, 2, GO19, COUNTED),
 }
-"""Model, opponent, games, points that are enough, conditions."""
+"""Model, opponent, games, points that are enough, the game, settings of the match."""
 
 
 @pytest.mark.parametrize("name", bundled_models())
 def test_it_beats_the_opponent_of_its_card(name: str) -> None:
-    model, opponent, games, enough, conditions = MATCHES[name]
-    match = Match(model, opponent, games, **conditions)
+    model, opponent, games, enough, options, settings = MATCHES[name]
+    match = Match(model, opponent, options, games, **settings)
     points = 0.0
     for number in range(1, games + 1):
         winner = play_match_game(match, number).winner
@@ -35,7 +40,7 @@ def test_it_beats_the_opponent_of_its_card(name: str) -> None:
 
 @pytest.mark.parametrize("name", bundled_models())
 def test_its_card_and_the_page_tell_about_it(name: str) -> None:
-    model, opponent, games, enough, _ = MATCHES[name]
+    model, opponent, games, enough, *_ = MATCHES[name]
     page = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
     chapter = page.split(f"\n## {name}: ")[1].split("\n## ")[0]
     [tested] = [line for line in chapter.splitlines() if line.startswith("| tested |")]
