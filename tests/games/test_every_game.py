@@ -20,8 +20,8 @@ from tengen.games.kernels import key, playout
 from tengen.games.options import Options
 from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, other_player
 
-GIVEN: dict[str, dict[str, Any]] = {"go": {"size": 5, "komi": 3.5}}
-"""Options that make games short; for all others the usual ones."""
+GIVEN: dict[str, dict[str, Any]] = {"go": {"size": 5, "rules": "tromp-taylor", "komi": 3.5, "limit": 400}}
+"""Options for short games that are counted as they stand; for all others the usual ones."""
 
 
 @pytest.fixture(params=game_names())

@@ -1,7 +1,10 @@
 """The rules of tic-tac-toe, beside those of a slow obvious version, on every position."""
 
+from pathlib import Path
+
 import numpy as np
 
+from tengen.games import tictactoe
 from tengen.games.game import get_game
 
 from ..search.tictactoe import all_positions, is_over, minimax, played
@@ -37,3 +40,11 @@ def test_a_game_as_people_see_it() -> None:
     assert (state.is_over, state.result()) == (False, "?")
     won = state.previous.previous.play(state.parse_move("b3")).play(state.parse_move("c2"))
     assert (won.result(), won.winner(), won.end_reason) == ("X wins", 1, "rules")
+
+
+def test_the_page_about_adding_a_game_shows_the_files_as_they_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "add-a-game.md").read_text()
+    for name in ("rules.py", "game.py"):
+        docstring, code = (Path(tictactoe.__file__).parent / name).read_text().split("\n\n", 1)
+        assert docstring.endswith('"""')
+        assert f"```python\n{code}```" in page, name

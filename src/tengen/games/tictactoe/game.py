@@ -24,6 +24,7 @@ class TicTacToe(BoardGame):
 
     name, title, players = "tictactoe", "Tic-tac-toe", ("X", "O")
     options: ClassVar = TicTacToeOptions
+    opening_moves = 1  # of a match; after two the game may be decided
 
     def shape(self, options: TicTacToeOptions) -> tuple[int, int]:
         """3 rows of 3."""
