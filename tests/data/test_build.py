@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.data import build, chunks
-from tengen.data.build import BuildError, Built, Progress, build_dataset
+from tengen.data.build import BuildError, BuildProgress, Built, build_dataset
 from tengen.data.dataset import Dataset
 
 from .packed_games import loose, record, records, tar, zipped
@@ -83,7 +83,7 @@ def test_nor_on_how_games_fall_into_chunks(
 
 
 def test_progress_goes_up_to_the_end(sources: Path, tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[BuildProgress] = []
     build_dataset([sources], tmp_path, workers=1, on_progress=seen.append)
     assert [now.bytes for now in seen] == sorted(now.bytes for now in seen)
     assert seen[-1].bytes == seen[-1].total_bytes
@@ -169,7 +169,7 @@ def test_a_finished_build_is_not_repeated_but_a_larger_one_is(tmp_path: Path) ->
 def test_two_builds_cannot_share_a_folder(tmp_path: Path) -> None:
     folder = loose(tmp_path / "in", records(2))
 
-    def intrude(_: Progress) -> None:
+    def intrude(_: BuildProgress) -> None:
         with pytest.raises(BuildError, match="another build"):
             build_dataset([folder], tmp_path / "out", workers=1)
 

@@ -18,7 +18,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.games.go import GameState
 from tengen.learn.loader import Batch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.supervised import DivergedError, Progress, predictor, train_supervised, value_loss
+from tengen.learn.supervised import DivergedError, SupervisedProgress, predictor, train_supervised, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
 from tengen.learn.supervised_data import validation_batches
 from tengen.nets.evaluator import load_evaluator
@@ -37,7 +37,9 @@ def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
     return SupervisedConfig(data=str(tiny), **(defaults | settings))
 
 
-def train(config: SupervisedConfig, out: Path, tell: Callable[[Progress], None] = lambda _: None) -> dict[str, Any]:
+def train(
+    config: SupervisedConfig, out: Path, tell: Callable[[SupervisedProgress], None] = lambda _: None
+) -> dict[str, Any]:
     return train_supervised(config, out, tell, report=False)
 
 
@@ -45,8 +47,8 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping_at(*steps: int) -> Callable[[Progress], None]:
-    def tell(now: Progress) -> None:
+def stopping_at(*steps: int) -> Callable[[SupervisedProgress], None]:
+    def tell(now: SupervisedProgress) -> None:
         if now.step in steps:
             raise Stopped
 
@@ -65,7 +67,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    told: list[Progress] = []
+    told: list[SupervisedProgress] = []
     config = make_config(tiny, batch=64, positions=10_000, epoch=2500, average=0.98)
     best = train(config, tmp_path, told.append)
     metrics = read_metrics(tmp_path)
@@ -109,7 +111,7 @@ def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> N
 def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None:
     config = make_config(tiny)
 
-    def interrupt(now: Progress) -> None:
+    def interrupt(now: SupervisedProgress) -> None:
         if now.step == 7:
             os.kill(os.getpid(), signal.SIGINT)
 

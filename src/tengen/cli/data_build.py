@@ -47,7 +47,7 @@ def _build(paths: list[Path], out: Path, workers: int | None) -> "Built":
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as ProgressBar
 
-    from tengen.data.build import Progress, build_dataset
+    from tengen.data.build import BuildProgress, build_dataset
 
     console = Console(stderr=True)
     columns = (
@@ -60,7 +60,7 @@ def _build(paths: list[Path], out: Path, workers: int | None) -> "Built":
     with ProgressBar(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
 
-        def advance(now: Progress) -> None:
+        def advance(now: BuildProgress) -> None:
             bar.update(task, description=f"{now.records:,} records", completed=now.bytes, total=now.total_bytes)
 
         return build_dataset(paths, out, workers, advance)

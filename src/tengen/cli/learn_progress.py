@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from tengen.learn.supervised import Progress
+from tengen.learn.supervised import SupervisedProgress
 
 
-class TrainingProgress:
+class TrainingScreen:
     """A bar on a terminal; elsewhere only the lines."""
 
     def __init__(self, console: Console, title: str = "training") -> None:
@@ -39,7 +39,7 @@ class TrainingProgress:
     ) -> None:
         self._bar.stop()
 
-    def show(self, now: Progress) -> None:
+    def show(self, now: SupervisedProgress) -> None:
         """Take in what a run tells about itself."""
         if now.validation is not None:
             self._top1 = now.validation["test_top1"]

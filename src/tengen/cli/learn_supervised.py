@@ -10,7 +10,7 @@ from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 
 if TYPE_CHECKING:
-    from tengen.cli.learn_progress import TrainingProgress
+    from tengen.cli.learn_progress import TrainingScreen
 
 PANELS: Final = {
     "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
@@ -52,7 +52,7 @@ def supervised(
     """
     from rich.console import Console
 
-    from tengen.cli.learn_progress import TrainingProgress
+    from tengen.cli.learn_progress import TrainingScreen
     from tengen.learn.optimizers import DEFAULT_RATES
     from tengen.learn.supervised import train_supervised
 
@@ -63,7 +63,7 @@ def supervised(
     rate = config.rate or DEFAULT_RATES[config.optimizer]
     what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
     console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
-    with TrainingProgress(console) as progress:
+    with TrainingScreen(console) as progress:
         try:
             best = train_supervised(config, folder, progress.show)
         except KeyboardInterrupt:
@@ -79,6 +79,6 @@ def supervised(
         out_console.print(f"{name:<10} {folder / file}", markup=False, soft_wrap=True)
 
 
-def _say_how_to_resume(progress: "TrainingProgress", config: SupervisedConfig, folder: Path) -> None:
+def _say_how_to_resume(progress: "TrainingScreen", config: SupervisedConfig, folder: Path) -> None:
     command = command_line("tengen learn supervised", config, out=folder)
     progress.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")

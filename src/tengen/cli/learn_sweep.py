@@ -60,8 +60,8 @@ def sweep(
     """
     from rich.console import Console
 
-    from tengen.cli.learn_progress import TrainingProgress
-    from tengen.learn.supervised import Progress
+    from tengen.cli.learn_progress import TrainingScreen
+    from tengen.learn.supervised import SupervisedProgress
     from tengen.learn.sweep import run_sweep, split_list, sweep_points
 
     points = sweep_points(
@@ -70,10 +70,10 @@ def sweep(
     folder = Path("runs", f"sweep-{Path(config.data).name}") if out is None else out
     console = Console(stderr=True, highlight=False)
     console.print(f"{len(points)} runs in {folder}", markup=False, soft_wrap=True)
-    with TrainingProgress(console) as progress:
+    with TrainingScreen(console) as progress:
         names = list(points)
 
-        def show(name: str, now: Progress) -> None:
+        def show(name: str, now: SupervisedProgress) -> None:
             progress.entitle(f"[{names.index(name) + 1}/{len(names)}] {name}")
             progress.show(now)
 

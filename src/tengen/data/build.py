@@ -36,7 +36,7 @@ class BuildError(ValueError):
     """A dataset cannot be built there."""
 
 
-class Progress(NamedTuple):
+class BuildProgress(NamedTuple):
     """How far a build is."""
 
     bytes: int  # of the sources
@@ -63,7 +63,7 @@ def build_dataset(
     paths: list[Path],
     out: Path,
     workers: int | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[BuildProgress], None] | None = None,
 ) -> Built:
     """Make (or finish) the dataset of all records under `paths` in the folder `out`."""
     sources = find_sources(paths)
@@ -147,7 +147,7 @@ def _cores() -> int:
 class _Reading:
     """Hands the missing chunks to workers, in order and only so many at a time."""
 
-    def __init__(self, sources: list[Source], work: Path, on_progress: Callable[[Progress], None] | None) -> None:
+    def __init__(self, sources: list[Source], work: Path, on_progress: Callable[[BuildProgress], None] | None) -> None:
         self._sources, self._work, self._on_progress = sources, work, on_progress
         self._total = sum(source.bytes for source in sources)
         self._before = self._records = 0  # bytes of all earlier sources, records
@@ -211,7 +211,7 @@ class _Reading:
     def _report(self, position: int, records: int) -> None:
         self._records += records
         if self._on_progress is not None:
-            self._on_progress(Progress(self._before + position, self._total, self._records))
+            self._on_progress(BuildProgress(self._before + position, self._total, self._records))
 
 
 def _become_worker() -> None:

@@ -44,7 +44,7 @@ _CALIBRATION: Final = 1024  # positions
 
 
 @dataclass(frozen=True)
-class Progress:
+class SupervisedProgress:
     """What a run tells about itself as it goes."""
 
     step: int
@@ -63,7 +63,11 @@ class Progress:
 
 
 def train_supervised(
-    config: SupervisedConfig, out: Path, tell: Callable[[Progress], None] = lambda _: None, *, report: bool = True
+    config: SupervisedConfig,
+    out: Path,
+    tell: Callable[[SupervisedProgress], None] = lambda _: None,
+    *,
+    report: bool = True,
 ) -> dict[str, Any]:
     """Run, or go on with, a training run in the directory `out`; returns the best validation.
 
@@ -84,7 +88,7 @@ def train_supervised(
 
 
 @contextmanager
-def _reporting(run: Path, tell: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+def _reporting(run: Path, tell: Callable[[SupervisedProgress], None]) -> Iterator[Callable[[SupervisedProgress], None]]:
     """Write reports: at the start if there is something to tell, every few minutes, and at the end."""
     from tengen.learn.report import write_report
 
@@ -92,7 +96,7 @@ def _reporting(run: Path, tell: Callable[[Progress], None]) -> Iterator[Callable
         write_report(run)
     written = time.monotonic()
 
-    def tell_and_write(now: Progress) -> None:
+    def tell_and_write(now: SupervisedProgress) -> None:
         nonlocal written
         tell(now)
         if now.validation and time.monotonic() - written >= _REPORT_SECONDS:
@@ -147,7 +151,7 @@ class _Trainer:
             torch.manual_seed(config.seed)
         run.rewind(self.step)
 
-    def train(self, tell: Callable[[Progress], None]) -> dict[str, Any]:
+    def train(self, tell: Callable[[SupervisedProgress], None]) -> dict[str, Any]:
         """Learn until the positions are used up or patience is."""
         config = self.config
         first, first_seconds = self.step, self.seconds
@@ -302,10 +306,10 @@ class _Trainer:
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.stale
 
-    def _progress(self, speed: float, validation: dict[str, Any] | None) -> Progress:
+    def _progress(self, speed: float, validation: dict[str, Any] | None) -> SupervisedProgress:
         rate = self.optimizer.param_groups[0]["lr"]
         seen = self.step * self.config.batch
-        return Progress(self.step, self.steps, seen, self.running_loss, rate, speed, self._done(), validation)
+        return SupervisedProgress(self.step, self.steps, seen, self.running_loss, rate, speed, self._done(), validation)
 
 
 def predictor(network: Network, bf16: bool = False) -> Predict:

@@ -23,7 +23,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import DivergedError, Progress, train_supervised
+from tengen.learn.supervised import DivergedError, SupervisedProgress, train_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.nets.registry import describe_network, parse_network
 
@@ -88,7 +88,7 @@ def _one_at_a_time(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
 def run_sweep(
     points: dict[str, SupervisedConfig],
     out: Path,
-    tell: Callable[[str, Progress], None] = lambda name, progress: None,
+    tell: Callable[[str, SupervisedProgress], None] = lambda name, progress: None,
 ) -> list[Outcome]:
     """Make (or go on with) all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)
