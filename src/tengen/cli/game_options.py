@@ -9,10 +9,15 @@ if TYPE_CHECKING:
     from tengen.games.game import Game
 
 DEFAULT_GAME = "go"
+GAMES = "go, microchess or tictactoe"
 
 GameName = Annotated[
     str | None,
-    typer.Option("--game", help="The game: go or microchess; by default the one of the agent's model, or go."),
+    typer.Option(
+        "--game",
+        help=f"The game: {GAMES}; if not given, the one that an agent's model learned, or go.",
+        show_default=False,
+    ),
 ]
 Size = Annotated[
     int | None, typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False)

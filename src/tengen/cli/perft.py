@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from tengen.cli.game_options import DoubleStep, OtherOptions, Rules, Size, given_options
+from tengen.cli.game_options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
 
 
 def perft(
-    game: Annotated[str, typer.Argument(help="The game: go, microchess, ...")] = "microchess",
+    game: Annotated[str, typer.Argument(help=f"The game: {GAMES}.")] = "microchess",
     depth: Annotated[int, typer.Option(min=1, max=9, help="How many moves deep.")] = 4,
     size: Size = None,
     rules: Rules = None,

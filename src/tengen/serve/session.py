@@ -1,29 +1,26 @@
-"""A game in the terminal, whatever the game: whose turn it is, the screen, and the commands that people type.
+"""A game in the terminal, whatever the game: whose turn it is, and the commands that people type.
 
 A `GameSession` reads lines through a function and writes to a rich console, both given from outside, so that a test
 can play a whole game. It plays every game there is; `go_session.GoSession` and `microchess_session.MicrochessSession`
-draw finer boards and add commands. A game file is what its `Game` reads and writes.
+draw finer boards and add commands. The screen is `session_screen`; files are what the `Game` reads and writes.
 """
 
 import os
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from textwrap import wrap
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final
 
-from rich.console import Console, Group, RenderableType
-from rich.text import Text
+from rich.console import Console
 
 from tengen.agents.agent import Agent, AgentError, Decision, Trained
 from tengen.games.game import Game, Record, game_of
-from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
-from tengen.serve.screen import Look, Page, footnotes, lay_out, printable, rule
+from tengen.games.state import FIRST, RESIGN, SECOND
+from tengen.serve.screen import Look, printable
+from tengen.serve.session_screen import SessionScreen, State
 
-State = TypeVar("State", bound=AnyState)
 _HINTS: Final = 3
 _SESSIONS: Final = {
     "go": ("tengen.serve.go_session", "GoSession"),
@@ -41,7 +38,7 @@ def session_type(game: Game) -> "type[GameSession[Any]]":
     return found
 
 
-class GameSession(Generic[State]):
+class GameSession(SessionScreen[State]):
     """A game, its players, and the commands that people type.
 
     agents:   who plays a side; a side that is missing is played by the person at the keyboard.
@@ -50,11 +47,6 @@ class GameSession(Generic[State]):
     keep_in:  the file that a game not yet saved goes to when it is left.
     delay:    seconds to wait after each move when there are only bots to watch.
     """
-
-    HELP: ClassVar[Mapping[str, str]] = {}
-    """Moves and commands that this game alone has, with their meanings."""
-    NEW: ClassVar[str] = "new"
-    """How to ask for a new game."""
 
     def __init__(
         self,
@@ -120,35 +112,6 @@ class GameSession(Generic[State]):
         """Commands that this game alone has; each is given what was typed behind it."""
         return {}
 
-    def _board(self, look: Look) -> tuple[Text, int]:
-        """The board, and how many columns it takes."""
-        text = printable(str(self.state))
-        return Text(text), max(map(len, text.splitlines()), default=0)
-
-    def _label(self, look: Look, player: int) -> Text:
-        """What a player is called, in the panel."""
-        return Text(self.game.players[player - 1], style="bold")
-
-    def _standing(self, player: int) -> str:
-        """What a player has achieved so far, in a few words."""
-        return ""
-
-    def _chance(self, look: Look, chance: float, width: int) -> Text:
-        """The first player's chance to win, in the panel."""
-        return Text(f"{self.game.players[0]}'s chance: {chance:.0%}")
-
-    def _last_player(self, before: State) -> int:
-        """Who made the last move."""
-        return before.to_play
-
-    def _move_text(self, before: State, move: int) -> str:
-        """The last move, in the panel."""
-        return before.move_name(move)
-
-    def _turn_note(self) -> str:
-        """What there is to say about the player to move."""
-        return ""
-
     def _action(self, move: int) -> str:
         """What a player does, in words."""
         return "resigns" if move == RESIGN else f"plays {self.state.move_name(move)}"
@@ -171,72 +134,6 @@ class GameSession(Generic[State]):
 
     def _mark_hints(self, moves: list[int]) -> None:
         """Point out moves on the board, the best first."""
-
-    # -------------------------------------------------------------------------------------- the screen
-
-    def _show(self) -> None:
-        look = Look.of(self._console)
-        board, width = self._board(look)
-        page = Page(
-            board, width, partial(self._facts, look), self._summary(), self._help_table(), self._helping, self._message
-        )
-        lay_out(self._console, page)
-
-    def _help_table(self) -> dict[str, str]:
-        suffix = self.game.suffix
-        return {
-            **(self.HELP or {self.game.example_move: "play this move"}),
-            "moves": "which are legal?",
-            "undo": "take your move back",
-            "hint": "ask a bot",
-            "resign": "give up",
-            "save FILE": f"write a {suffix} file",
-            "load FILE": f"read a {suffix} file",
-            self.NEW: "begin again",
-            "help": "this list",
-            "quit": "leave, game kept",
-        }
-
-    def _facts(self, look: Look, width: int) -> list[RenderableType]:
-        facts: list[RenderableType] = []
-        for player, agent in self._names().items():
-            label, name = self._label(look, player), Text(f"  {printable(agent)}", no_wrap=True, overflow="ellipsis")
-            facts += [label.append_text(name)] if width >= 30 else [label, name]
-            if standing := self._standing(player):
-                facts.append(Text(f"     {standing}", style="dim"))
-        facts += [rule(look), self._description(width), self._turn()]
-        if self._first_chance is not None:
-            facts.append(self._chance(look, self._first_chance, width))
-        words = [command.split()[0] for command in self._help_table()]
-        short = f"{' '.join(words[: len(words) // 2])}\n{' '.join(words[len(words) // 2 :])}"
-        return [*facts, *footnotes(look, self._decision.note if self._decision else "", short)]
-
-    def _summary(self) -> RenderableType:
-        """The panel's facts in a few lines."""
-        players = list[str]()
-        for player, name in self._names().items():
-            standing = self._standing(player)
-            players.append(f"{self.game.players[player - 1]}: {name}" + (f" ({standing})" if standing else ""))
-        chance = "" if self._first_chance is None else f" {self.game.players[0]} {self._first_chance:.0%}."
-        return Group(
-            Text(printable(f"{', '.join(players)}.{chance}")), self._description(self._console.width), self._turn()
-        )
-
-    def _description(self, width: int) -> Text:
-        """The game's options, with lines that end at a comma."""
-        text = self.game.describe(self.game.options_of(self.state))
-        lines = wrap(text.replace(" ", "\u00a0").replace(",\u00a0", ", "), max(8, width))
-        return Text("\n".join(lines).replace("\u00a0", " "))
-
-    def _turn(self) -> Text:
-        last, before, move = "", self.state.previous, self.state.last_move
-        if before is not None and move is not None:
-            name = "resigns" if move == RESIGN else self._move_text(before, move)
-            player = self.game.players[self._last_player(before) - 1]
-            last = f"Move {self.state.move_number}: {player} {name}\n"
-        if self.state.is_over:
-            return Text(f"{last}The game is over")
-        return Text(f"{last}{self.game.players[self.state.to_play - 1]} to play{self._turn_note()}")
 
     def _warnings(self) -> str:
         """Whether the bots were trained on other games than this."""
@@ -264,10 +161,6 @@ class GameSession(Generic[State]):
         if self._opponent_failed:
             return "Enter to try again, or undo, save FILE, quit > "
         return f"{self.game.players[self.state.to_play - 1]} > "
-
-    def _names(self) -> dict[int, str]:
-        person = "you" if len(self._people) == 1 else "person"
-        return {player: self._agents[player].name if player in self._agents else person for player in (FIRST, SECOND)}
 
     def _let_move(self, agent: Agent) -> None:
         """Ask a bot for its move and play it. A bot that fails does not end the session."""
