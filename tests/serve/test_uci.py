@@ -524,3 +524,19 @@ def test_mistakes_of_the_command_line_are_one_line(options: list[str], told: str
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+class TrainedAgent(Scripted):
+    """An agent whose model was trained with the double step."""
+
+    def warning(self, state: AnyState) -> str | None:
+        assert isinstance(state, GameState)
+        return None if state.double_step else "trained with double step"
+
+
+def test_a_game_that_the_model_was_not_trained_on_is_warned_about_once() -> None:
+    lines = converse(
+        b"go\nsetoption name UCI_Variant value microchess\ngo\nposition startpos\ngo\n", agent=TrainedAgent()
+    )
+    assert lines.count("info string trained with double step") == 1
+    assert [line.split()[0] for line in lines].index("bestmove") < lines.index("info string trained with double step")
