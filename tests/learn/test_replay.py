@@ -39,7 +39,7 @@ def test_a_batch_is_what_was_put_in(game: GameSpec) -> None:
     np.testing.assert_allclose(batch.root_value, data.root_value[numbers], atol=1e-3)
     np.testing.assert_array_equal(batch.ownership, data.ownership[numbers])
     np.testing.assert_array_equal(batch.score, data.score[numbers])
-    known = ~data.resigned[data.game[numbers]] & game.game.territory
+    known = data.counted[data.game[numbers]] & game.game.territory
     np.testing.assert_array_equal(batch.counted, known)
 
 

@@ -73,7 +73,7 @@ def assert_consistent(data: SelfPlayData, spec: GameSpec, random_plies: int, res
         if data.resigned[game]:
             assert resigns and not end.is_over
             assert data.winner[game] in (BLACK, WHITE)
-            assert not data.score[rows].any() and not data.ownership[rows].any()
+            assert data.counted[game] or not (data.score[rows].any() or data.ownership[rows].any())
         else:
             assert end.is_over or end.move_number == limit
             margin, owner = counted(end, spec)

@@ -48,6 +48,7 @@ def made_up_data(spec: GameSpec, positions: int, seed: int, games: int = 4) -> S
         offsets=np.arange(0, 3 * games + 1, 3, dtype=np.int64),
         winner=rng.integers(0, 3, games).astype(np.int8),
         resigned=np.arange(games) % 2 == 1,
+        counted=np.arange(games) % 2 == 0,
     )
 
 

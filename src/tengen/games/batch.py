@@ -45,6 +45,13 @@ class BatchedGame(ABC):
         1 the first player's and -1 the second's; 0 and int8[n, 0] where a game has no points to own."""
         return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
 
+    def estimate(
+        self, games: Any, index: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.bool_]]:
+        """How these games, which are not over, would end if they were played out: margins and owners as in `score`, and
+        where they are clear, bool[n]; nowhere in games that have no points to own."""
+        return *self.score(games, index), np.zeros(len(index), np.bool_)
+
     def restart(self, games: Any, index: NDArray[np.int64]) -> None:
         """Set these games back to the start position."""
         restart_games(games, index)

@@ -27,7 +27,7 @@ class Packed(NamedTuple):
     root_value: NDArray[np.float16]  # [P]
     ownership: NDArray[np.int8]  # [P, H * W], or [P, 0]
     score: NDArray[np.float16]  # [P]
-    counted: NDArray[np.bool_]  # [P]: whether the board was counted at the end, so that ownership and score are known
+    counted: NDArray[np.bool_]  # [P]: whether ownership and score are known
 
 
 class Batch(NamedTuple):
@@ -52,7 +52,7 @@ def pack(data: SelfPlayData) -> Packed:
     rows, places = _places(legal)
     policy = np.zeros((count, int(legal.sum(axis=1).max(initial=0))), np.float16)
     policy[rows, places] = data.policy[legal]
-    counted = np.zeros(count, np.bool_) if data.ownership.shape[1] == 0 else ~data.resigned[data.game]
+    counted = np.zeros(count, np.bool_) if data.ownership.shape[1] == 0 else data.counted[data.game]
     return Packed(
         np.packbits(data.planes.reshape(count, -1), axis=1),
         policy,

@@ -41,6 +41,7 @@ class SelfPlayData(NamedTuple):
     offsets: NDArray[np.int64]  # [G + 1] where each game's begin
     winner: NDArray[np.int8]  # [G] 1: who began, 2: the other, 0: nobody
     resigned: NDArray[np.bool_]  # [G]
+    counted: NDArray[np.bool_]  # [G] whether ownership and score are known: at the end, or clear where one resigned
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,10 @@ class SelfPlayWorker:
         """Put the games that are over with the finished ones."""
         game = self._game
         margins, owners = game.score(self._games, ended)
+        clear = np.ones(len(ended), np.bool_)
+        resigned = ~self._over[ended]
+        if resigned.any():
+            margins[resigned], owners[resigned], clear[resigned] = game.estimate(self._games, ended[resigned])
         players = game.to_play(self._games)
         for k, i in enumerate(ended):
             table = self._tables[i]
@@ -200,10 +205,11 @@ class SelfPlayWorker:
                         resignations_checked=self.statistics.resignations_checked + 1,
                         resignations_wrong=self.statistics.resignations_wrong + (winner != 3 - table.would_resign),
                     )
-                self._finished.append(table.finished(winner, False, float(margins[k]), owners[k]))
             else:
-                loser = table.hopeless_player()
-                self._finished.append(table.finished(3 - loser, True, 0.0, np.zeros_like(owners[k])))
+                winner = 3 - table.hopeless_player()
+                clear[k] &= margins[k] > 0 if winner == 1 else margins[k] < 0
+            known = float(margins[k]), owners[k], bool(clear[k])
+            self._finished.append(table.finished(winner, bool(resigned[k]), *known))
 
     def _begin(self, index: NDArray[np.int64]) -> None:
         """Start new games in these slots, each with a few random moves."""
@@ -277,8 +283,10 @@ class _GameTable:
         if not self.would_resign:
             self.would_resign = self.hopeless_player()
 
-    def finished(self, winner: int, resigned: bool, margin: float, owners: NDArray[np.int8]) -> dict[str, Any]:
-        """The game's arrays; margin and owners are the first player's."""
+    def finished(
+        self, winner: int, resigned: bool, margin: float, owners: NDArray[np.int8], counted: bool
+    ) -> dict[str, Any]:
+        """The game's arrays; margin and owners are the first player's, and known only if they are counted."""
         players = np.array(self._players, np.int8)
         sign = np.where(players == 1, 1, -1)
         value = np.zeros(len(players), np.float32) if winner == 0 else np.where(players == winner, 1.0, -1.0)
@@ -288,11 +296,12 @@ class _GameTable:
             "legal": np.stack(self._legal),
             "value": value.astype(np.float32),
             "root_value": np.array(self._values, np.float32),
-            "ownership": (sign[:, None] * owners[None, :]).astype(np.int8),
-            "score": (sign * margin).astype(np.float32),
+            "ownership": (sign[:, None] * owners[None, :] * counted).astype(np.int8),
+            "score": (sign * margin * counted).astype(np.float32),
             "moves": np.array(self.opening + self.actions, np.int16),
             "winner": winner,
             "resigned": resigned,
+            "counted": counted,
         }
 
 
@@ -309,4 +318,5 @@ def _join(games: list[dict[str, Any]]) -> SelfPlayData:
         offsets=np.cumsum([0, *(len(game["moves"]) for game in games)], dtype=np.int64),
         winner=np.array([game["winner"] for game in games], np.int8),
         resigned=np.array([game["resigned"] for game in games], np.bool_),
+        counted=np.array([game["counted"] for game in games], np.bool_),
     )
