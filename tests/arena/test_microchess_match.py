@@ -11,9 +11,10 @@ from tengen.arena.game import play_game
 from tengen.arena.match import Match, first_of, opening, run_match
 from tengen.arena.results import GameResult, other
 from tengen.arena.summary import score_of, summarize
+from tengen.games.game import get_game
 from tengen.games.microchess import BLACK, WHITE, GameState, from_pgn
 from tengen.games.microchess.options import MicrochessOptions
-from tengen.search.microchess_alphabeta import new_workspace, search_microchess
+from tengen.search.alphabeta import AlphaBetaSearch
 
 LoadFake = Callable[..., Agent]
 
@@ -47,11 +48,12 @@ def test_openings_depend_on_the_seed_and_the_pair_alone() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"rules": "ncsoft"}, {"double_step": False}, {"opening_moves": 7}])
 def test_openings_are_neither_over_nor_won(settings: dict[str, object]) -> None:
-    match, work = plan("a", "b", **settings), new_workspace()
+    match, game = plan("a", "b", **settings), get_game("microchess")
+    search = AlphaBetaSearch(game.batch(game.options_of(opening(match, 1))), table_bits=16)
     for game in range(1, 40, 2):
         state = opening(match, game)
         assert isinstance(state, GameState) and not state.is_over
-        value = search_microchess(state, 4, state.legal_moves(), work).value
+        value = search.run(state, 4).value
         assert value is not None and abs(value) <= 350  # at another depth than it was chosen by: no piece is lost
 
 

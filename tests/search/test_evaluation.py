@@ -1,10 +1,28 @@
-"""Evaluations: antisymmetric, blind to turning the board, and exact where they claim to be."""
+"""Evaluations of Go: antisymmetric, blind to turning the board, and exact where they claim to be."""
 
 import numpy as np
 import pytest
 
+from tengen.games.game import get_game
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
-from tengen.search.evaluation import EVALUATIONS, area, chance, final_points, get_evaluation, influence
+from tengen.search.evaluation import Evaluation
+
+GO = get_game("go")
+
+
+def evaluate(name: str, state: GameState) -> float:
+    """Points, as the player to move sees them."""
+    batch = GO.batch(GO.options_of(state))
+    batch.use_evaluation(GO.evaluations.index(name))
+    return Evaluation(batch)(state) / 100
+
+
+def area(state: GameState) -> float:
+    return evaluate("area", state)
+
+
+def influence(state: GameState) -> float:
+    return evaluate("influence", state)
 
 
 def random_stones(size: int, seed: int) -> tuple[list[int], list[int]]:
@@ -19,17 +37,17 @@ def random_stones(size: int, seed: int) -> tuple[list[int], list[int]]:
     return np.flatnonzero(flat == BLACK).tolist(), np.flatnonzero(flat == WHITE).tolist()
 
 
-@pytest.mark.parametrize("name", EVALUATIONS)
+@pytest.mark.parametrize("name", GO.evaluations)
 @pytest.mark.parametrize("size", [3, 5, 9, 13])
 def test_colours_are_treated_alike(name: str, size: int) -> None:
     for seed in range(10):
         black, white = random_stones(size, seed)
         as_black = GameState.setup(size, "chinese", 0, black, white, BLACK)
         as_white = GameState.setup(size, "chinese", 0, white, black, WHITE)
-        assert EVALUATIONS[name](as_black) == EVALUATIONS[name](as_white)
+        assert evaluate(name, as_black) == evaluate(name, as_white)
 
 
-@pytest.mark.parametrize("name", EVALUATIONS)
+@pytest.mark.parametrize("name", GO.evaluations)
 def test_turning_the_board_changes_nothing(name: str) -> None:
     size = 7
 
@@ -40,16 +58,15 @@ def test_turning_the_board_changes_nothing(name: str) -> None:
         black, white = random_stones(size, seed)
         here = GameState.setup(size, "chinese", 0, black, white, BLACK)
         there = GameState.setup(size, "chinese", 0, turned(black), turned(white), BLACK)
-        assert EVALUATIONS[name](here) == EVALUATIONS[name](there)
+        assert evaluate(name, here) == evaluate(name, there)
 
 
-@pytest.mark.parametrize("name", EVALUATIONS)
+@pytest.mark.parametrize("name", GO.evaluations)
 def test_komi_and_handicap_count_against_black(name: str) -> None:
-    evaluation = EVALUATIONS[name]
-    assert evaluation(GameState.new(9, "chinese", komi=7.5)) == -7.5
+    assert evaluate(name, GameState.new(9, "chinese", komi=7.5)) == -7.5
     handicap = GameState.new(9, "chinese", komi=0.5, handicap=4)
     assert handicap.to_play == WHITE
-    assert evaluation(handicap) == evaluation(handicap.with_komi(1.5)) - 1
+    assert evaluate(name, handicap) == evaluate(name, handicap.with_komi(1.5)) - 1
 
 
 def test_area_is_the_score_of_a_board_without_dead_stones() -> None:
@@ -78,20 +95,26 @@ def test_influence_counts_out_what_can_be_captured_at_once() -> None:
     assert in_reach > to_escape
 
 
-def test_final_points_are_seen_by_the_player_to_move() -> None:
-    state = GameState.setup(3, "tromp-taylor", 0.5, [4], (), BLACK).play(PASS).play(PASS)
-    assert final_points(state) == 8.5
-    state = GameState.setup(3, "tromp-taylor", 0.5, [4], (), WHITE).play(PASS).play(PASS)
-    assert final_points(state) == -8.5
+@pytest.mark.parametrize("rules", ["tromp-taylor", "japanese"])
+def test_a_finished_game_is_worth_its_points_to_the_player_to_move(rules: str) -> None:
+    for seed in range(10):
+        black, white = random_stones(6, seed)
+        for to_play in (BLACK, WHITE):
+            state = GameState.setup(6, rules, 0.5, black, white, to_play).play(PASS).play(PASS)
+            assert area(state) == state.score(dead=()) * (1 if to_play == BLACK else -1)
 
 
-def test_chances_are_chances() -> None:
-    assert chance(0, 9) == 0.5
-    assert 0 < chance(-20, 9) < chance(-1, 9) < 0.5 < chance(1, 9) < chance(20, 9) < 1
-    assert chance(5, 5) > chance(5, 19)
-    assert chance(3, 9) + chance(-3, 9) == pytest.approx(1)
+def test_dead_stones_in_unconditional_territory_come_off_a_finished_game() -> None:
+    """White is alive by two one-point eyes and territory around; Black's stone within it is gone."""
+    white = [from_gtp(name, 5) for name in "A2 B2 C2 C1 D2 D1 D3 A3 B3 C3 E3 E2".split()]
+    state = GameState.setup(5, "chinese", 0.5, [from_gtp("A1", 5)], white, BLACK).play(PASS).play(PASS)
+    assert area(state) == -25.5
 
 
-def test_unknown_names_are_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="choose from area, influence"):
-        get_evaluation("magic")
+def test_a_japanese_game_without_result_is_worth_nothing() -> None:
+    state = GameState.new(2, "japanese", 0.5)
+    rng = np.random.default_rng(3)
+    while not (state.is_over and state.end_reason == "repetition"):
+        state = GameState.new(2, "japanese", 0.5) if state.is_over else state
+        state = state.play(int(rng.choice(state.legal_moves())))
+    assert area(state) == 0

@@ -2,10 +2,23 @@
 
 import pytest
 
+from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
+from tengen.games.kernels import WIN
+from tengen.games.microchess import GameState as ChessState
+from tengen.games.state import AnyState
 from tengen.search.budget import Budget, BudgetSpent
-from tengen.search.evaluation import area
+from tengen.search.evaluation import Evaluation
 from tengen.search.minimax import minimax, minimax_search
+
+
+def evaluation_for(state: AnyState) -> Evaluation:
+    game = game_of(state)
+    return Evaluation(game.batch(game.options_of(state)))
+
+
+def area(state: AnyState) -> int:
+    return evaluation_for(state)(state)
 
 
 def points(text: str, size: int) -> list[int]:
@@ -23,7 +36,7 @@ def test_it_captures_what_decides_the_game() -> None:
     state = GameState.setup(3, "tromp-taylor", 0, points("A2 B2 C2", 3), points("A1 B1 A3", 3), BLACK)
     found = minimax_search(state, 3, area)
     assert found.move in points("C1 B3", 3)
-    assert found.value == 9
+    assert found.value == 900
 
 
 def test_one_ply_falls_into_a_snapback_and_two_plies_do_not() -> None:
@@ -45,7 +58,15 @@ def test_every_legal_move_has_a_value_and_the_best_is_chosen() -> None:
 def test_of_equals_a_pass_comes_after_stones_and_before_filling_an_eye() -> None:
     """Black owns the board: every move is worth nine points, eyes A1 and C3 are not to be filled."""
     state = GameState.setup(3, "tromp-taylor", 0, points("A2 B1 B2 B3 C2 A3", 3), (), BLACK)
-    assert minimax_search(state, 1, area, moves=[*points("A1 C3", 3), PASS]).move == PASS
+    moves = evaluation_for(state).best_looking_first(state, [*points("A1 C3", 3), PASS])
+    assert minimax_search(state, 1, area, moves=moves).move == PASS
+
+
+def test_a_win_is_worth_more_the_sooner_it_comes() -> None:
+    state = ChessState.from_fen("k3/2Q1/1K2/4/4 w - - 0 1")
+    found = minimax_search(state, 1, area)
+    assert found.value == WIN - 1
+    assert state.play(found.move).end_reason == "checkmate"
 
 
 def test_the_budget_ends_it() -> None:

@@ -1,52 +1,87 @@
 """What the agents that search the game tree share: which moves they consider, and how they explain one."""
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 
-from tengen.agents.agent import Decision
-from tengen.games.go import BLACK, PASS, GameState
-from tengen.search.budget import Budget
-from tengen.search.evaluation import chance
-from tengen.search.ordering import PASS_SCORE, static_scores
+from tengen.agents.agent import AgentError, Decision
+from tengen.agents.passing import Count, Pass, count_now
+from tengen.games.batch import BatchedGame
+from tengen.games.game import game_names, game_of, get_game
+from tengen.games.go import PASS, GameState
+from tengen.games.kernels import WIN
+from tengen.games.state import AnyState
 from tengen.search.result import SearchResult
 
+Search = Callable[[list[int], frozenset[int]], SearchResult]
+"""A search of these root moves, with these stones dead when the game is counted."""
 
-def moves_to_consider(state: GameState, rng: np.random.Generator) -> list[int]:
-    """The legal moves, shuffled, with care about the pass.
 
-    If the opponent has passed and the game counted now is won, the pass is all there is to consider. The
-    search counts every stone as alive; where the rules take dead stones off and only that makes a won game
-    a lost one, the pass is left out, as long as a move remains that fills no eye.
-    """
+def check_evaluation(name: str | None) -> None:
+    """ValueError if no game knows an evaluation of this name; None stands for a game's usual one."""
+    known = [known for game in game_names() for known in get_game(game).evaluations if known]
+    if name is not None and name not in known:
+        raise ValueError(f"no evaluation is called {name[:40]!r}: choose from {', '.join(known)}")
+
+
+def batch_for(state: AnyState, evaluation: str | None) -> BatchedGame:
+    """The kernels for games like this one, with an evaluation; AgentError if the game has none of this name."""
+    game = game_of(state)
+    batch = game.batch(game.options_of(state))
+    if evaluation is not None:
+        if evaluation not in game.evaluations:
+            raise AgentError(f"{game.title} has no evaluation {evaluation}: choose {' or '.join(game.evaluations)}")
+        batch.use_evaluation(game.evaluations.index(evaluation))
+    return batch
+
+
+def search_with_care(state: AnyState, rng: np.random.Generator, seconds: float | None, search: Search) -> SearchResult:
+    """Search the legal moves, shuffled; in Go with care about the pass, which `passing` decides."""
     moves = state.legal_moves()
     rng.shuffle(moves)
-    if PASS not in moves or len(moves) == 1:
-        return moves
-    if state.last_move == PASS and _margin(state) > 0:
-        return [PASS]
-    if state.rules.removes_dead and _margin(state, all_alive=True) > 0 and _margin(state) <= 0:
-        if np.any(static_scores(state, moves) > PASS_SCORE):
-            moves.remove(PASS)
-    return moves
+    if not isinstance(state, GameState):
+        return search(moves, frozenset())
+    if len(moves) < 2 or PASS not in moves:
+        return search(moves, frozenset()) if moves else SearchResult(PASS, None)
+    if state.last_move == PASS:
+        count = count_now(state, seconds)
+        return search([PASS] if count.verdict is Pass.WINS else _allowed(state, moves, count), count.dead)
+    result = search(moves, frozenset())
+    if result.move == PASS:
+        count = count_now(state, seconds)
+        if len(_allowed(state, moves, count)) < len(moves):
+            return search(_allowed(state, moves, count), count.dead)
+    return result
 
 
-def decision(state: GameState, result: SearchResult, budget: Budget) -> Decision:
-    """A search's result as an agent's decision: points become rough chances."""
-    size = state.size
-    speed = budget.nodes / max(budget.elapsed, 1e-9)
-    note = f"depth {result.depth}, {budget.nodes} nodes, {speed:.0f} nodes/s"
+def decision(state: AnyState, result: SearchResult, batch: BatchedGame, seconds: float) -> Decision:
+    """The result of a search that took so many seconds as an agent's decision: evaluations become rough chances."""
+    note = f"depth {result.depth}, {result.nodes} nodes, {result.nodes / max(seconds, 1e-9):.0f} nodes/s"
     if result.value is None:
-        return Decision(result.move, note=note)
-    note += f", {result.value:+g} points" + (", solved" if result.solved else "")
+        return Decision(result.move, note=note, nodes=result.nodes)
+    left = WIN - abs(result.value)
+    if left < WIN // 2:
+        note += f", {'win' if result.value > 0 else 'loss'} in {left} plies"
+    else:
+        note += f", {result.value / 100:+g} {game_of(state).unit}" + (", solved" if result.solved else "")
     return Decision(
         result.move,
-        value=chance(result.value, size),
-        values={move: chance(value, size) for move, value in result.values.items()},
+        value=chance(result.value, batch.spread),
+        values={move: chance(value, batch.spread) for move, value in result.values.items()},
         pv=result.pv,
         note=note,
+        nodes=result.nodes,
     )
 
 
-def _margin(state: GameState, all_alive: bool = False) -> float:
-    """How many points the player to move leads by if the game is counted now."""
-    margin = state.score(dead=() if all_alive else None)
-    return margin if state.to_play == BLACK else -margin
+def chance(value: float, spread: float) -> float:
+    """A rough chance, 0 to 1, of winning with this evaluation: a logistic curve."""
+    return 0.5 * (1.0 + math.tanh(value / (2 * spread)))
+
+
+def _allowed(state: GameState, moves: list[int], count: Count) -> list[int]:
+    """The moves without the pass, if that loses and there is a move that fills no eye."""
+    if count.verdict is not Pass.LOSES or game_of(state).sensible_moves(state) == [PASS]:
+        return moves
+    return [move for move in moves if move != PASS]

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tengen.agents.agent import Decision, of_game
-from tengen.agents.game_tree import decision, moves_to_consider
-from tengen.games.go import PASS, GameState
-from tengen.games.state import AnyState
+from tengen.agents.agent import Decision
+from tengen.agents.game_tree import batch_for, check_evaluation, decision, search_with_care
+from tengen.games.state import RESIGN, AnyState
 from tengen.search.budget import Budget, BudgetSpent, Clock
-from tengen.search.evaluation import get_evaluation
+from tengen.search.evaluation import Evaluation
 from tengen.search.minimax import minimax_search
-from tengen.search.ordering import best_looking_first
 from tengen.search.result import SearchResult
 
 
@@ -22,15 +20,15 @@ class Minimax:
 
     depth: int = 2
     """Plies to look ahead."""
-    evaluation: str = "area"
-    """How leaves are judged: area or influence."""
+    evaluation: str | None = None
+    """How positions at the depth are evaluated: in Go by area (as usual) or influence, in Microchess by material."""
     seed: int | None = None
     """Decides among moves of the same value."""
 
     def __post_init__(self) -> None:
         if self.depth < 1:
             raise ValueError(f"minimax cannot look {self.depth} plies ahead: give a depth of at least 1")
-        get_evaluation(self.evaluation)
+        check_evaluation(self.evaluation)
 
 
 class MinimaxAgent:
@@ -40,27 +38,30 @@ class MinimaxAgent:
 
     def __init__(self, settings: Minimax, clock: Clock = time.perf_counter) -> None:
         self._settings = settings
-        self._evaluation = get_evaluation(settings.evaluation)
         self._rng = np.random.default_rng(settings.seed)
         self._clock = clock
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The move with the best minimax value."""
-        state = of_game(state, GameState, self.name)
-        budget = Budget(seconds, clock=self._clock)
-        moves = moves_to_consider(state, self._rng)
-        result = SearchResult(best_looking_first(state, moves)[0] if moves else PASS, None)
+        batch, budget = batch_for(state, self._settings.evaluation), Budget(seconds, clock=self._clock)
+        evaluation = Evaluation(batch)
         first = self._settings.depth if seconds is None else 1
-        for depth in range(first, self._settings.depth + 1):
-            try:
-                result = minimax_search(state, depth, self._evaluation, budget, moves)
-            except BudgetSpent:
-                break
-        return decision(state, result, budget)
+
+        def run(moves: list[int], dead: frozenset[int]) -> SearchResult:
+            moves = evaluation.best_looking_first(state, moves)
+            result = SearchResult(moves[0] if moves else RESIGN, None)
+            for depth in range(first, self._settings.depth + 1):
+                try:
+                    result = minimax_search(state, depth, evaluation, budget, moves)
+                except BudgetSpent:
+                    break
+            return result
+
+        return decision(state, search_with_care(state, self._rng, seconds, run), batch, budget.elapsed)
 
     def check(self, state: AnyState) -> None:
-        """AgentError if this is not a game of Go."""
-        of_game(state, GameState, self.name)
+        """AgentError if the game has no such evaluation."""
+        batch_for(state, self._settings.evaluation)
 
     def close(self) -> None:
         """Nothing to free."""

@@ -1,14 +1,17 @@
 """Random openings for the games of a match: the same for the same seed, and fair where a game asks for that."""
 
 import threading
+from functools import cached_property
 
 import numpy as np
 
+from tengen.games.batch import BatchedGame
 from tengen.games.game import Game
 from tengen.games.state import AnyState
-from tengen.search.microchess_alphabeta import new_workspace, search_microchess
+from tengen.search.alphabeta import AlphaBetaSearch
 
 _LOOK_AHEAD = 6  # plies in which neither side may win more than the game's fair margin
+_TABLE_BITS = 16  # enough for so short a search
 _ATTEMPTS = 500  # at an opening that is fair and new, and as many at one that is fair
 
 
@@ -23,7 +26,6 @@ class Openings:
         self._game, self._start = game, start
         self._known: dict[tuple[int, int], list[AnyState]] = {}
         self._fair: dict[int, bool] = {}
-        self._work = new_workspace()
         self._lock = threading.Lock()
 
     def get(self, moves: int, seed: int, pair: int) -> AnyState:
@@ -39,13 +41,13 @@ class Openings:
             return known[pair - 1]
 
     def _find_fair(self, moves: int, rng: np.random.Generator, known: list[AnyState]) -> AnyState:
-        seen, running = {_key(state) for state in known}, self._start
+        seen, running = {self._key(state) for state in known}, self._start
         for attempt in range(2 * _ATTEMPTS):
             state = self._wander(moves, rng)
             if state.is_over:
                 continue
             running = state
-            if self._is_fair(state) and (_key(state) not in seen or attempt >= _ATTEMPTS):
+            if self._is_fair(state) and (self._key(state) not in seen or attempt >= _ATTEMPTS):
                 return state
         return running
 
@@ -60,12 +62,21 @@ class Openings:
 
     def _is_fair(self, state: AnyState) -> bool:
         """Whether a short search finds neither side ahead by more than the fair margin."""
-        key, margin = _key(state), self._game.fair_margin
+        key, margin = self._key(state), self._game.fair_margin
         if key not in self._fair:
-            value = search_microchess(state, _LOOK_AHEAD, state.legal_moves(), self._work).value  # type: ignore[arg-type]
+            value = self._search.run(state, _LOOK_AHEAD).value
             self._fair[key] = value is not None and margin is not None and abs(value) <= margin
         return self._fair[key]
 
+    def _key(self, state: AnyState) -> int:
+        room = self._batch.allocate(1)
+        self._batch.load(room, 0, state)
+        return int(self._batch.keys(room, 1)[0])
 
-def _key(state: AnyState) -> int:
-    return int(state.hash)  # type: ignore[attr-defined]
+    @cached_property
+    def _batch(self) -> BatchedGame:
+        return self._game.batch(self._game.options_of(self._start))
+
+    @cached_property
+    def _search(self) -> AlphaBetaSearch:
+        return AlphaBetaSearch(self._batch, table_bits=_TABLE_BITS)

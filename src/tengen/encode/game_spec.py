@@ -6,7 +6,7 @@ from functools import cached_property
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.encode.registry import get_encoder
 from tengen.games.batch import BatchedGame
-from tengen.games.game import Game, get_game
+from tengen.games.game import Game, get_game, open_batch
 from tengen.games.options import Options
 
 
@@ -39,7 +39,7 @@ class GameSpec:
     @cached_property
     def batch(self) -> BatchedGame:
         """Many such games at once, with as much of the past as the encoder looks at."""
-        return self.game.batch(self.options, self.encoder.past)
+        return open_batch(self.options, self.encoder.past)
 
     @property
     def shape(self) -> tuple[int, int, int]:

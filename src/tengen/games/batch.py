@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.kernels import copy, judge, play, player, restart
+from tengen.games.borrow import borrow
+from tengen.games.kernels import copy, judge, key, play, player, restart
 from tengen.games.options import Options
 
 
@@ -24,6 +25,8 @@ class BatchedGame(ABC):
     actions: int
     branching: int
     """How many actions a position has, at most or nearly so: trees are given room by it."""
+    spread: float = 174.0
+    """How certain the `evaluate` kernel is: with an evaluation of so much, the chance to win is 0.73."""
 
     @abstractmethod
     def allocate(self, count: int) -> Any:
@@ -51,6 +54,9 @@ class BatchedGame(ABC):
         """How these games, which are not over, would end if they were played out: margins and owners as in `score`, and
         where they are clear, bool[n]; nowhere in games that have no points to own."""
         return *self.score(games, index), np.zeros(len(index), np.bool_)
+
+    def use_evaluation(self, number: int) -> None:  # noqa: B027
+        """Let the `evaluate` kernel take this one of the game's `evaluations`."""
 
     def restart(self, games: Any, index: NDArray[np.int64]) -> None:
         """Set these games back to the start position."""
@@ -95,6 +101,11 @@ class BatchedGame(ABC):
         players: NDArray[np.int8] = to_play(games, len(first))
         return players
 
+    def keys(self, games: Any, count: int) -> NDArray[np.int64]:
+        """int64[count]: what tells the positions of the first games apart, as transposition tables do."""
+        found: NDArray[np.int64] = position_keys(games, count)
+        return found
+
 
 # --------------------------------------------------------------------------------------------- kernels
 
@@ -102,6 +113,7 @@ class BatchedGame(ABC):
 @njit(cache=True, nogil=True)
 def restart_games(games, index):  # type: ignore[no-untyped-def]
     """Set the games of index: int64[n] back to the start position."""
+    games = borrow(games)
     for k in range(index.shape[0]):
         restart(games, index[k])
 
@@ -109,6 +121,7 @@ def restart_games(games, index):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def copy_games(source, source_index, target, target_index):  # type: ignore[no-untyped-def]
     """Copy games from one array of them to another; both indices: int64[n]."""
+    source, target = borrow(source), borrow(target)
     for k in range(source_index.shape[0]):
         copy(source, source_index[k], target, target_index[k])
 
@@ -116,6 +129,7 @@ def copy_games(source, source_index, target, target_index):  # type: ignore[no-u
 @njit(cache=True, nogil=True)
 def play_games(games, actions):  # type: ignore[no-untyped-def]
     """Play one legal action in each of the first games; actions: int64[n], -1 to leave a game alone."""
+    games = borrow(games)
     for i in range(actions.shape[0]):
         if actions[i] >= 0:
             play(games, i, actions[i])
@@ -127,6 +141,7 @@ def follow_paths(roots, index, paths, lengths, leaves):  # type: ignore[no-untyp
 
     index, lengths: int64[L]; paths: int16[L, D].
     """
+    roots, leaves = borrow(roots), borrow(leaves)
     for leaf in range(index.shape[0]):
         copy(roots, index[leaf], leaves, leaf)
         for k in range(lengths[leaf]):
@@ -136,6 +151,7 @@ def follow_paths(roots, index, paths, lengths, leaves):  # type: ignore[no-untyp
 @njit(cache=True, nogil=True)
 def judge_games(games, count, legal, over, values):  # type: ignore[no-untyped-def]
     """Of the first `count` games: legal: bool[n, A], over: bool[n], values: float32[n]."""
+    games = borrow(games)
     for i in range(count):
         over[i], values[i] = judge(games, i, legal[i])
 
@@ -147,3 +163,12 @@ def to_play(games, count):  # type: ignore[no-untyped-def]
     for i in range(count):
         players[i] = player(games, i)
     return players
+
+
+@njit(cache=True, nogil=True)
+def position_keys(games, count):  # type: ignore[no-untyped-def]
+    """int64[count]: the keys of the first games."""
+    keys = np.empty(count, np.int64)
+    for i in range(count):
+        keys[i] = key(games, i)
+    return keys

@@ -90,6 +90,12 @@ class Game(ABC):
     fair_margin: ClassVar[int | None] = None
     """By how much, in the unit of its `evaluate` kernel, such an opening may favour a side; None: openings are not
     looked at."""
+    evaluations: ClassVar[tuple[str, ...]] = ("",)
+    """The names of what its `evaluate` kernel can do, the usual one first."""
+    unit: ClassVar[str] = "points"
+    """What a hundred of an evaluation are called."""
+    depth: ClassVar[int] = 3
+    """Plies that alpha-beta looks ahead when nobody names a depth or a time."""
     default_agent: ClassVar[str] = "mcts:playouts=2000"
     """Spec of the opponent when nobody names one."""
     default_encoder: ClassVar[str] = ""
@@ -104,6 +110,9 @@ class Game(ABC):
     @abstractmethod
     def batch(self, options: Any, past: int = 0) -> BatchedGame:
         """Many such games at once; `past`: how many earlier positions an encoder wants to see."""
+
+    def check_search(self, options: Any) -> None:  # noqa: B027
+        """ValueError if what networks and playouts say would be wrong by these options."""
 
     def position(self, text: str, options: Any) -> Any:
         """The state that a text describes, such as a FEN; ValueError where the game has no such notation."""
@@ -255,5 +264,7 @@ def game_of_file(path: Path) -> Game:
 
 
 def open_batch(options: Options, past: int = 0) -> BatchedGame:
-    """Many games with these options at once."""
-    return get_game(options.game).batch(options, past)
+    """Many games with these options at once, to learn from or to search with networks and playouts."""
+    game = get_game(options.game)
+    game.check_search(options)
+    return game.batch(options, past)

@@ -1,4 +1,4 @@
-"""What every game has to offer to kernels: seven small functions over arrays of many games.
+"""What every game has to offer to kernels: six small functions over arrays of many games, and some it may add.
 
 A game keeps its positions in a NamedTuple of arrays with a leading axis [B], one entry a game. Its rules file writes
 these functions for that NamedTuple and hands them to `implement`. Search, self-play and environments call them by the
@@ -13,10 +13,13 @@ specialised kernel for each game, with nothing to decide at run time. `docs/add-
             play(games, i, actions[i])          # the function of whichever game `games` belongs to
 
 An *action* is an index of the policy. Values are 1, 0 or -1, as the player to move sees them.
+
+`moves`, `ending`, `evaluate` and `gain` are for alpha-beta, which counts in whole numbers: hundredths of a point or of
+a pawn.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numba import njit
@@ -24,6 +27,12 @@ from numba.extending import overload
 
 from tengen.games.xorshift import next_random, random_below
 
+WIN: Final = 1_000_000
+"""What a game won is worth to alpha-beta, where nothing but winning counts; above all that `evaluate` may say."""
+
+_INLINED: Final[Any] = {
+    "forceinline": True
+}  # else each call would count references to every array of a game, up and down
 _KERNELS: dict[type, dict[str, Callable[..., Any]]] = {}
 
 
@@ -37,10 +46,16 @@ def implement(
     player: Callable[..., Any],
     key: Callable[..., Any],
     playout: Callable[..., Any] | None = None,
+    moves: Callable[..., Any] | None = None,
+    ending: Callable[..., Any] | None = None,
     evaluate: Callable[..., Any] | None = None,
     gain: Callable[..., Any] | None = None,
+    quiescence: bool = False,
 ) -> None:
-    """Name the kernels that work on `games`, a NamedTuple class; what is None has a default that suits every game."""
+    """Name the kernels that work on `games`, a NamedTuple class; what is None has a default that suits every game.
+
+    `quiescence`: alpha-beta goes on beyond its depth with the moves whose gain is 0 or more, until there are none.
+    """
     _KERNELS[games] = {
         "restart": restart,
         "copy": copy,
@@ -49,8 +64,11 @@ def implement(
         "player": player,
         "key": key,
         "playout": playout or random_playout,
+        "moves": moves or _legal_actions,
+        "ending": ending or _ending_by_moves,
         "evaluate": evaluate or _no_evaluation,
         "gain": gain or _no_gain,
+        "has_quiescence": _yes if quiescence else _no,
     }
 
 
@@ -92,13 +110,33 @@ def playout(games: Any, i: Any, legal: Any, state: Any) -> Any:
     raise NotImplementedError("called inside kernels only")
 
 
+def moves(games: Any, i: Any, actions: Any) -> Any:
+    """Write the legal actions to actions: int16[A]; returns (count, value, forced).
+
+    With none the game is over, and `value` says what it is worth to the player to move: WIN, 0 or -WIN, or less than
+    that where a game is played for points. `forced`: every action matters, however quiet (the king is in check).
+    """
+    raise NotImplementedError("called inside kernels only")
+
+
+def ending(games: Any, i: Any, actions: Any) -> Any:
+    """Whether game i is over, and its value as `moves` has it; actions: int16[A] is scratch room."""
+    raise NotImplementedError("called inside kernels only")
+
+
 def evaluate(games: Any, i: Any) -> Any:
     """How good game i, which is not over, looks to the player to move: an int64 in the game's own small unit."""
     raise NotImplementedError("called inside kernels only")
 
 
 def gain(games: Any, i: Any, action: Any) -> Any:
-    """How promising an action looks before it is tried: an int64; below 0, it changes nothing at once (is quiet)."""
+    """How promising an action looks before it is tried: an int64, -4096 to 2**30; below 0, it changes nothing at once
+    (is quiet)."""
+    raise NotImplementedError("called inside kernels only")
+
+
+def has_quiescence(games: Any) -> Any:
+    """Whether alpha-beta goes on beyond its depth with moves that are not quiet; known when a kernel is compiled."""
     raise NotImplementedError("called inside kernels only")
 
 
@@ -123,6 +161,25 @@ def random_playout(games, i, legal, state):  # type: ignore[no-untyped-def]
                 left -= 1
 
 
+@njit(cache=True, nogil=True)
+def _legal_actions(games, i, actions):  # type: ignore[no-untyped-def]
+    legal = np.empty(actions.shape[0], np.bool_)
+    over, value = judge(games, i, legal)
+    count = 0
+    if not over:
+        for action in range(legal.shape[0]):
+            if legal[action]:
+                actions[count] = action
+                count += 1
+    return count, np.int64(WIN * value), False
+
+
+@njit(cache=True, nogil=True)
+def _ending_by_moves(games, i, actions):  # type: ignore[no-untyped-def]
+    count, value, _ = moves(games, i, actions)
+    return count == 0, value
+
+
 @njit(cache=True, nogil=True, forceinline=True)
 def _no_evaluation(games, i):  # type: ignore[no-untyped-def]
     return np.int64(0)
@@ -133,6 +190,16 @@ def _no_gain(games, i, action):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def _yes(games):  # type: ignore[no-untyped-def]
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _no(games):  # type: ignore[no-untyped-def]
+    return False
+
+
 def _kernel(name: str, games: Any) -> Callable[..., Any]:
     """The game's function for a Numba type."""
     kind = getattr(games, "instance_class", None)
@@ -141,55 +208,73 @@ def _kernel(name: str, games: Any) -> Callable[..., Any]:
     return _KERNELS[kind][name]
 
 
-@overload(restart)
+@overload(restart, jit_options=_INLINED)
 def _restart(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("restart", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(copy)
+@overload(copy, jit_options=_INLINED)
 def _copy(source, i, target, j):  # type: ignore[no-untyped-def]
     kernel = _kernel("copy", source)
     return lambda source, i, target, j: kernel(source, i, target, j)
 
 
-@overload(play)
+@overload(play, jit_options=_INLINED)
 def _play(games, i, action):  # type: ignore[no-untyped-def]
     kernel = _kernel("play", games)
     return lambda games, i, action: kernel(games, i, action)
 
 
-@overload(judge)
+@overload(judge, jit_options=_INLINED)
 def _judge(games, i, legal):  # type: ignore[no-untyped-def]
     kernel = _kernel("judge", games)
     return lambda games, i, legal: kernel(games, i, legal)
 
 
-@overload(player)
+@overload(player, jit_options=_INLINED)
 def _player(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("player", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(key)
+@overload(key, jit_options=_INLINED)
 def _key(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("key", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(playout)
+@overload(playout, jit_options=_INLINED)
 def _playout(games, i, legal, state):  # type: ignore[no-untyped-def]
     kernel = _kernel("playout", games)
     return lambda games, i, legal, state: kernel(games, i, legal, state)
 
 
-@overload(evaluate)
+@overload(moves, jit_options=_INLINED)
+def _moves(games, i, actions):  # type: ignore[no-untyped-def]
+    kernel = _kernel("moves", games)
+    return lambda games, i, actions: kernel(games, i, actions)
+
+
+@overload(ending, jit_options=_INLINED)
+def _ending(games, i, actions):  # type: ignore[no-untyped-def]
+    kernel = _kernel("ending", games)
+    return lambda games, i, actions: kernel(games, i, actions)
+
+
+@overload(evaluate, jit_options=_INLINED)
 def _evaluate(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("evaluate", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(gain)
+@overload(gain, jit_options=_INLINED)
 def _gain(games, i, action):  # type: ignore[no-untyped-def]
     kernel = _kernel("gain", games)
     return lambda games, i, action: kernel(games, i, action)
+
+
+@overload(has_quiescence, jit_options=_INLINED)
+def _has_quiescence(games):  # type: ignore[no-untyped-def]
+    kernel = _kernel("has_quiescence", games)
+    return lambda games: kernel(games)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best move and its line. All values are points, komi counted, as the player to move sees them."""
+    """The best move and its line. Values are as the player to move sees them, in the unit of the game's `evaluate`."""
 
     move: int
-    value: float | None
+    value: int | None
     """Of the best move; None when there was no time to look at even one."""
-    values: Mapping[int, float] = field(default_factory=dict)
+    values: Mapping[int, int] = field(default_factory=dict)
     """Of every move at the root whose exact value is known (alpha-beta refutes most moves without it)."""
     pv: tuple[int, ...] = ()
     """The best line for both, beginning with `move`."""

@@ -1,4 +1,4 @@
-"""Many games of Go side by side, counted by area. A game ends with two passes, or at a limit of moves.
+"""Many games of Go side by side. A game ends with two passes, at a limit of moves, or without result by repetition.
 
 `score.final_owners` decides what a finished game is worth, here as in matches: where the rules take dead stones off,
 those in unconditional territory of the opponent are gone, and so are strings that `GoGames.dead` marks.
@@ -19,6 +19,8 @@ from tengen.games.go.board import (
     MOVES,
     NO_CELL,
     PASSES,
+    PRISONERS_OF_BLACK,
+    PRISONERS_OF_WHITE,
     SIZE,
     TO_PLAY,
     WHITE,
@@ -30,16 +32,17 @@ from tengen.games.go.board import (
     copy_board,
 )
 from tengen.games.go.coordinates import to_cell
+from tengen.games.go.evaluation import gain_of_cell, influence_area
 from tengen.games.go.guided import CANDIDATES, run_guided_playout
-from tengen.games.go.legality import legal_points, play_move, position_key
+from tengen.games.go.legality import VOID_REPETITIONS, legal_points, occurrences, play_move, position_key
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import add_quick_owners
-from tengen.games.go.rules import TERRITORY_KEPT, get_rules
-from tengen.games.go.score import dead_cells, final_margin, final_owners, playout_owners
+from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, get_rules
+from tengen.games.go.score import area, dead_cells, final_margin, final_owners, playout_owners
 from tengen.games.go.state import GameState
 from tengen.games.kernels import implement
 
-FLAGS, LIMIT = 0, 1  # columns of GoGames.rules
+FLAGS, LIMIT, EVALUATION = range(3)  # columns of GoGames.rules
 _PLAYOUTS = 64  # with which the dead stones of a finished game of self-play are found
 
 
@@ -52,7 +55,7 @@ class GoGames(NamedTuple):
     past: NDArray[np.uint8]  # [B, K, N * N] stones now and 1, 2, ... moves ago; EMPTY before the game began
     komi: NDArray[np.float32]  # [B] White's compensation, a handicap bonus included
     dead: NDArray[np.uint8]  # [B, P] the colour of stones that count as dead, else EMPTY
-    rules: NDArray[np.int64]  # [2] the flags of the rule set, the limit of moves
+    rules: NDArray[np.int64]  # [3] the flags of the rule set, the limit of moves, the evaluation: 0 area, 1 influence
 
 
 class BatchedGo(BatchedGame):
@@ -61,15 +64,18 @@ class BatchedGo(BatchedGame):
     def __init__(self, options: GoOptions, past: int = 0) -> None:
         """`past`: how many snapshots of the board are kept for encoders that look back."""
         rules = get_rules(options.rules)
-        if rules.scoring != "area":
-            raise ValueError(f"games are counted by area here, which {rules.name} rules do not: take chinese")
         self.options = options
         self.height = self.width = size = options.size
         self.actions = self.branching = size**2 + 1
         self.limit = options.limit or 3 * size**2
-        self._rules = np.array([rules.flags, self.limit], np.int64)
+        self._rules = np.array([rules.flags, self.limit, 0], np.int64)
+        self.spread = 50.0 * size
         self._removes_dead, self._past = rules.removes_dead, past
         self._komi = options.komi + rules.bonus(options.handicap)
+
+    def use_evaluation(self, number: int) -> None:
+        """Evaluate by area (0) or influence (1), also in the games that are allocated already."""
+        self._rules[EVALUATION] = number
 
     def allocate(self, count: int) -> GoGames:
         """`count` empty boards."""
@@ -201,14 +207,27 @@ def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
     """The legal actions of game i to legal: bool[N * N + 1]; returns (over, value for the player to move)."""
     board = board_at(games.boards, i)
     info, flags = board.info, games.rules[FLAGS]
-    if info[PASSES] >= 2 or info[MOVES] >= games.rules[LIMIT]:
+    over, margin = _ending(games, i)
+    if over:
         legal[:] = False
-        margin = final_margin(board, flags, games.dead[i]) - games.komi[i]
-        return True, np.float32(np.sign(margin if info[TO_PLAY] == BLACK else -margin))
+        return True, np.float32(np.sign(margin))
     points = legal.shape[0] - 1
     found = legal_points(board, info[TO_PLAY], flags, games.history[i, : games.length[i]], legal[:points])
     legal[points] = flags & TERRITORY_KEPT == 0 or found == 0
     return False, np.float32(0.0)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _ending(games, i):  # type: ignore[no-untyped-def]
+    """Whether game i is over, and by how many points the player to move has won it; 0 for a game without result."""
+    board, flags = board_at(games.boards, i), games.rules[FLAGS]
+    if board.info[PASSES] >= 2 or board.info[MOVES] >= games.rules[LIMIT]:
+        margin = final_margin(board, flags, games.dead[i]) - games.komi[i]
+        return True, margin if board.info[TO_PLAY] == BLACK else -margin
+    length = games.length[i]
+    if flags & (POSITIONAL | SITUATIONAL) == 0 and length >= 2 * VOID_REPETITIONS:
+        return occurrences(games.history[i, length - 1], games.history[i, :length]) >= VOID_REPETITIONS, 0.0
+    return False, 0.0
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -219,9 +238,13 @@ def player_to_move(games, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, forceinline=True)
 def position_hash(games, i):  # type: ignore[no-untyped-def]
-    """Of the stones, the player to move, the ko and the passes. What superko forbids beyond that is not in it."""
+    """Of the stones, the player to move, the ko, the passes, and prisoners where they are points. What superko forbids
+    beyond that is not in it."""
     info = games.boards.info[i]
-    return info[HASH] ^ (4096 * info[PASSES] + 2 * info[KO] + info[TO_PLAY]) * 0x1F3D5B79A1C3E5
+    more = 4096 * info[PASSES] + 2 * info[KO] + info[TO_PLAY]
+    if games.rules[FLAGS] & BY_TERRITORY:
+        more += (info[PRISONERS_OF_BLACK] - info[PRISONERS_OF_WHITE]) << 16
+    return info[HASH] ^ more * 0x1F3D5B79A1C3E5
 
 
 @njit(cache=True, nogil=True)
@@ -258,14 +281,11 @@ def score_games(games, index, playouts, margins, ownership):  # type: ignore[no-
                 games.dead[i, p] = board.color[p] if dead[p] else EMPTY
         final_owners(board, games.rules[FLAGS], games.dead[i], owner)
         size = board.info[SIZE]
-        total = np.int64(0)
         for row in range(size):
             for col in range(size):
                 whose = owner[(row + 1) * (size + 1) + col + 1]
-                sign = np.int64(whose == BLACK) - np.int64(whose == WHITE)
-                ownership[k, row * size + col] = sign
-                total += sign
-        margins[k] = total - games.komi[i]
+                ownership[k, row * size + col] = np.int8(whose == BLACK) - np.int8(whose == WHITE)
+        margins[k] = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
 
 
 @njit(cache=True, nogil=True)
@@ -307,6 +327,46 @@ def allocate_like(board):  # type: ignore[no-untyped-def]
     )
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def end_of_game(games, i, actions):  # type: ignore[no-untyped-def]
+    """Whether game i is over, and hundredths of the points by which the player to move has won it then."""
+    over, margin = _ending(games, i)
+    return over, np.int64(np.rint(100 * margin))
+
+
+@njit(cache=True, nogil=True)
+def list_actions(games, i, actions):  # type: ignore[no-untyped-def]
+    """The legal actions of game i to actions: int16[N * N + 1]; returns (count, value if over, False)."""
+    over, value = end_of_game(games, i, actions)
+    count = 0
+    if not over:
+        legal = np.empty(actions.shape[0], np.bool_)
+        judge_game(games, i, legal)
+        for action in range(legal.shape[0]):
+            if legal[action]:
+                actions[count] = action
+                count += 1
+    return count, value, False
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def evaluate_game(games, i):  # type: ignore[no-untyped-def]
+    """By how many hundredths of a point the player to move seems to lead."""
+    board = board_at(games.boards, i)
+    points = influence_area(board) if games.rules[EVALUATION] else area(board)
+    value = 100 * points - np.int64(np.rint(100 * games.komi[i]))
+    return value if board.info[TO_PLAY] == BLACK else -value
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def gain_of_action(games, i, action):  # type: ignore[no-untyped-def]
+    """How promising a policy index looks; with captures and rescues it is above 0."""
+    board = board_at(games.boards, i)
+    size = board.info[SIZE]
+    p = action + action // size + size + 2 if action < size * size else NO_CELL
+    return gain_of_cell(board, p, games.rules[FLAGS])
+
+
 implement(
     GoGames,
     restart=restart_game,
@@ -316,4 +376,8 @@ implement(
     player=player_to_move,
     key=position_hash,
     playout=play_out,
+    moves=list_actions,
+    ending=end_of_game,
+    evaluate=evaluate_game,
+    gain=gain_of_action,
 )

@@ -14,6 +14,7 @@ from tengen.games.go.coordinates import PASS, to_cell
 from tengen.games.go.draw import board_svg
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_eye
+from tengen.games.go.rules import get_rules
 from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.games.go.state import GameState, format_margin
 from tengen.games.symmetry import square_symmetries
@@ -26,6 +27,7 @@ class Go(Game):
     options: ClassVar = GoOptions
     suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
     replaceable = ("rules", "komi")
+    evaluations = ("area", "influence")
     default_agent = "uct:seconds=1"
     default_encoder = "zero"
 
@@ -40,8 +42,13 @@ class Go(Game):
         return GoOptions(state.size, state.rules.name, state.komi, state.handicap, limit)
 
     def batch(self, options: GoOptions, past: int = 0) -> BatchedGo:
-        """Many games at once, counted by area."""
+        """Many games at once."""
         return BatchedGo(options, past)
+
+    def check_search(self, options: GoOptions) -> None:
+        """ValueError where territory counts: networks and playouts know area."""
+        if get_rules(options.rules).scoring != "area":
+            raise ValueError(f"games are counted by area here, which {options.rules} rules do not: take chinese")
 
     def describe(self, options: GoOptions) -> str:
         """`9x9, chinese rules, komi 7.5`."""

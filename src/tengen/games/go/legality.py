@@ -27,6 +27,8 @@ from tengen.games.go.board import (
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
 from tengen.games.go.zobrist import WHITE_TO_PLAY, ZOBRIST
 
+VOID_REPETITIONS = 3  # of a position, where only the simple ko is forbidden, leave a game without result
+
 # Verdicts on a move.
 LEGAL, OCCUPIED, KO_RETAKEN, SUICIDAL, POSITION_REPEATED, TERRITORY_FILLED, NO_FORCED_PASS = range(7)
 REASONS = (

@@ -11,7 +11,7 @@ KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]
 
 # Bits of `RuleSet.flags`. With neither superko bit, only the simple ko is forbidden.
-POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT, REMOVES_DEAD = 1, 2, 4, 8, 16
+POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT, REMOVES_DEAD, BY_TERRITORY = 1, 2, 4, 8, 16, 32
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class RuleSet:
         """The rules that kernels need, as bits."""
         ko = {"simple": 0, "positional": POSITIONAL, "situational": SITUATIONAL}[self.ko]
         flags = ko | (SUICIDE if self.suicide else 0) | (TERRITORY_KEPT if self.forced_play else 0)
-        return flags | (REMOVES_DEAD if self.removes_dead else 0)
+        flags |= REMOVES_DEAD if self.removes_dead else 0
+        return flags | (BY_TERRITORY if self.scoring == "territory" else 0)
 
     def bonus(self, handicap: int) -> float:
         """White's extra points in a game with this many handicap stones."""

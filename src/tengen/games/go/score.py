@@ -15,6 +15,8 @@ from tengen.games.go.board import (
     EMPTY,
     KO,
     NO_CELL,
+    PRISONERS_OF_BLACK,
+    PRISONERS_OF_WHITE,
     SIZE,
     TO_PLAY,
     WHITE,
@@ -23,7 +25,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.guided import CANDIDATES, run_guided_playout
 from tengen.games.go.life import mark_unconditional_life
-from tengen.games.go.rules import REMOVES_DEAD, SUICIDE
+from tengen.games.go.rules import BY_TERRITORY, REMOVES_DEAD, SUICIDE
 
 
 @njit(cache=True, nogil=True)
@@ -84,7 +86,36 @@ def add_signs(owner, ownership):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def area(board):  # type: ignore[no-untyped-def]
     """Black's points minus White's by Tromp-Taylor area scoring, without komi."""
-    return add_owners(board, np.zeros(board.color.shape[0], np.int64))
+    u = np.uint64
+    stride = board.info[SIZE] + 1
+    cells = board.color.copy()  # empty points become BORDER once they are counted
+    region = np.empty(cells.shape[0], np.uint16)
+    total = np.int64(0)
+    for start in range(stride + 1, stride * stride):
+        c = cells[u(start)]
+        if c == BLACK:
+            total += 1
+        elif c == WHITE:
+            total -= 1
+        elif c == EMPTY:
+            region[0], length, done, touched = start, 1, 0, 0
+            cells[u(start)] = BORDER
+            while done < length:
+                p = np.int64(region[u(done)])
+                done += 1
+                for q in (p - 1, p + 1, p - stride, p + stride):
+                    c = cells[u(q)]
+                    if c == EMPTY:
+                        cells[u(q)] = BORDER
+                        region[u(length)] = q
+                        length += 1
+                    elif c != BORDER:
+                        touched |= c
+            if touched == BLACK:
+                total += length
+            elif touched == WHITE:
+                total -= length
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -135,10 +166,17 @@ def _take_off_marked(board, head, dead, cells):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def final_margin(board, flags, dead):  # type: ignore[no-untyped-def]
-    """Black's area minus White's in a finished game, without komi, by `final_owners`."""
+    """Black's points minus White's in a finished game, without komi, by `final_owners`: area, or by rules (flags) that
+    count territory, the empty points and the prisoners, dead stones among them."""
     owner = np.empty_like(board.color)
     final_owners(board, flags, dead, owner)
-    return add_signs(owner, np.zeros(owner.shape[0], np.int64))
+    margin = add_signs(owner, np.zeros(owner.shape[0], np.int64))
+    if flags & BY_TERRITORY:
+        margin += board.info[PRISONERS_OF_BLACK] - board.info[PRISONERS_OF_WHITE]
+        for p in range(owner.shape[0]):
+            c = board.color[p]  # a stone is either dead, and then a prisoner, or no territory
+            margin += np.int64(c == WHITE) - np.int64(c == BLACK)
+    return margin
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ batch work (playouts, self-play, encoding) calls those kernels on many boards an
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,6 @@ from tengen.games.go.coordinates import (
 from tengen.games.go.draw import board_svg, board_text
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules
-
-_VOID_REPETITIONS: Final = 3
 
 
 class IllegalMove(ValueError):
@@ -356,11 +354,11 @@ class GameState:
 
     @property
     def _is_void(self) -> bool:
-        if self.rules.ko != "simple" or len(self._history) < 2 * _VOID_REPETITIONS:
+        if self.rules.ko != "simple" or len(self._history) < 2 * legality.VOID_REPETITIONS:
             return False
         if self._board.info[kernels.PASSES] >= 2:  # both agreed to end the game: it is counted
             return False
-        return bool(legality.occurrences(self._history[-1], self._history) >= _VOID_REPETITIONS)
+        return bool(legality.occurrences(self._history[-1], self._history) >= legality.VOID_REPETITIONS)
 
     def _cell(self, point: int) -> int:
         if not 0 <= point < self.size * self.size:

@@ -4,13 +4,15 @@ import numpy as np
 from numba import njit
 
 from tengen.games.batch import BatchedGame
-from tengen.games.kernels import implement
+from tengen.games.kernels import WIN, implement
 from tengen.games.microchess.actions import ACTIONS, action_of_move, move_of_action
 from tengen.games.microchess.board import (
+    BLACK_PIECE,
     FILES,
     HASH,
     RANKS,
     RULES,
+    SQUARES,
     START,
     TO_PLAY,
     WHITE,
@@ -29,6 +31,7 @@ from tengen.games.microchess.state import GameState
 
 _ALL_RIGHTS = 3
 _BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows
+_VALUES = np.array([0, 100, 300, 300, 500, 900, 0], np.int64)  # of nothing, P, N, B, R, Q, K, in hundredths of a pawn
 
 
 class BatchedMicrochess(BatchedGame):
@@ -114,6 +117,46 @@ def play_out(boards, i, legal, state):  # type: ignore[no-untyped-def]
     return state, np.float32(0.0 if won == 0 else 1.0 if won == mover else -1.0)
 
 
+@njit(cache=True, nogil=True)
+def list_actions(boards, i, actions):  # type: ignore[no-untyped-def]
+    """The legal actions of game i to actions: int16[ACTIONS]; returns (count, value, is the king in check)."""
+    board = board_at(boards, i)
+    color = board.info[TO_PLAY]
+    count, in_check = legal_moves(board, actions)
+    reason = ending(board, count, in_check)
+    if reason == RUNNING:
+        for k in range(count):
+            actions[k] = action_of_move(actions[k], color)
+        return count, np.int64(0), in_check
+    won = winner(board, reason)
+    return 0, np.int64(0 if won == 0 else WIN if won == color else -WIN), False
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def material(boards, i):  # type: ignore[no-untyped-def]
+    """The material of the player to move less the opponent's."""
+    balance = np.int64(0)
+    for s in range(SQUARES):
+        piece = np.int64(boards.squares[i, s])
+        balance += -_VALUES[piece - BLACK_PIECE] if piece > BLACK_PIECE else _VALUES[piece]
+    return balance if boards.info[i, TO_PLAY] == WHITE else -balance
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def gain_of_action(boards, i, action):  # type: ignore[no-untyped-def]
+    """What an action captures, mostly, then how little it risks; -1 if it neither captures nor promotes."""
+    board = board_at(boards, i)
+    move = move_of_action(board, np.int64(action))
+    captured = np.int64(board.squares[np.uint64(move // SQUARES % SQUARES)])
+    promotion = move // (SQUARES * SQUARES)
+    if captured == 0 and promotion == 0:
+        return np.int64(-1)
+    taken = _VALUES[captured - BLACK_PIECE if captured > BLACK_PIECE else captured]
+    piece = np.int64(board.squares[np.uint64(move % SQUARES)])
+    mover = _VALUES[piece - BLACK_PIECE if piece > BLACK_PIECE else piece]
+    return np.int64(16 * (taken + _VALUES[promotion + 1 if promotion else 0]) + 1000 - mover)
+
+
 implement(
     Board,
     restart=restart_game,
@@ -123,4 +166,8 @@ implement(
     player=player_to_move,
     key=position_hash,
     playout=play_out,
+    moves=list_actions,
+    evaluate=material,
+    gain=gain_of_action,
+    quiescence=True,
 )

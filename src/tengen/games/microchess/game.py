@@ -21,6 +21,7 @@ class Microchess(Game):
     suffix, example_move = ".pgn", "d2d4"
     opening_moves = 4
     fair_margin = 100
+    evaluations, unit, depth = ("material",), "pawns", 6
     default_agent = "zero:microchess,seconds=1"
     default_encoder = "microchess"
 
