@@ -22,13 +22,13 @@ def slow_planes(name: str, state: GameState) -> np.ndarray:
     for digit in "1234":
         placement = placement.replace(digit, "." * int(digit))
     board = np.array([list(row) for row in placement.split("/")])
-    turns_view = turn == "b" and name != "microchess-seed-fixed"
+    turns_view = turn == "b" and name != "microchess-lecture-fixed"
     board = board[::-1, ::-1] if turns_view else board
     letters, rights = ("pnbrqkPNBRQK", "kQ") if turns_view else ("PNBRQKpnbrqk", "Qk")
     facts = [right in castling for right in rights]
-    if name == "microchess-seed-fixed":
+    if name == "microchess-lecture-fixed":
         facts.append(turn == "w")
-    elif name != "microchess-seed":
+    elif name != "microchess-lecture":
         facts.append(state.occurrences > 1)
         facts += [int(halfmove) >= mark for mark in HALFMOVE_MARKS]
     if name == "microchess-ncsoft":
@@ -51,7 +51,14 @@ def test_planes_are_those_of_the_slow_version(name: str) -> None:
 
 def test_planes_have_meanings() -> None:
     planes = {name: get_encoder(name).planes for name in encoder_names("microchess")}
-    assert planes == {"microchess": 21, "microchess-ncsoft": 31, "microchess-seed": 14, "microchess-seed-fixed": 15}
+    assert planes["microchess"] == 21 and planes["microchess-ncsoft"] == 31
+    assert planes["microchess-lecture"] == 14 and planes["microchess-lecture-fixed"] == 15
+
+
+def test_old_names_are_understood() -> None:
+    for old, name in (("microchess-seed", "microchess-lecture"), ("microchess-seed-fixed", "microchess-lecture-fixed")):
+        assert get_encoder(old) is get_encoder(name)
+        assert old not in encoder_names("microchess")
 
 
 def test_both_sides_see_the_start_alike() -> None:

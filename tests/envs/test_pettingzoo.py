@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_game(game: str) -> None:
 
 @every_game
 def test_max_cycles(game: str) -> None:
-    """Random moves; the seed is one with which no game ends by itself in eight of them."""
+    """Random moves, from a random seed with which no game ends by itself in eight of them."""
 
     def seeded(make: Any, **arguments: Any) -> Any:
         made = make(game, **OPTIONS.get(game, {}), **arguments)

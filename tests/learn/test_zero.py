@@ -85,7 +85,7 @@ def test_from_nothing_with_real_games(tmp_path: Path) -> None:
 
 
 def test_from_nothing_in_chess(tmp_path: Path) -> None:
-    given = {"game": "microchess", "size": 5, "rules": "ncsoft", "encoder": "microchess-seed", "iterations": 1}
+    given = {"game": "microchess", "size": 5, "rules": "ncsoft", "encoder": "microchess-lecture", "iterations": 1}
     config = toy_config(**given, network="residual:blocks=1,filters=4,first_kernel=3,value=yes", positions=400)
     learn_zero(config, tmp_path, hosts=InlineWorkers)
     (line,) = rounds(tmp_path)

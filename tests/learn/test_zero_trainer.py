@@ -1,4 +1,4 @@
-"""The loss is the formula's, the seed's coefficients mean what they say, and a trainer goes on exactly."""
+"""The loss is the formula's, the Microchess lecture's coefficients are reproduced, and a trainer resumes exactly."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,13 +66,13 @@ def test_the_losses_are_those_of_the_formula(game: GameSpec) -> None:
     assert 0 < len(ownership) < len(value)
 
 
-def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: GameSpec) -> None:
+def test_the_coefficients_of_the_microchess_lecture_and_ours_train_alike(game: GameSpec) -> None:
     """Its policy loss is a mean over the outputs; times their number, it goes with a rate as many times smaller."""
     outputs = game.batch.actions
-    seeds = {"policy_weight": 1 / outputs, "value_weight": 0.02, "decay": 1e-4, "rate": 0.01}
+    lecture = {"policy_weight": 1 / outputs, "value_weight": 0.02, "decay": 1e-4, "rate": 0.01}
     ours = {"policy_weight": 1.0, "value_weight": 0.02 * outputs, "decay": 1e-4 * outputs, "rate": 0.01 / outputs}
     none = {"ownership_weight": 0.0, "score_weight": 0.0, "warm_up": 0}
-    one, other = (ZeroTrainer(toy_config(**weights, **none), game) for weights in (seeds, ours))
+    one, other = (ZeroTrainer(toy_config(**weights, **none), game) for weights in (lecture, ours))
     batches = [batch_of(game, seed=seed) for seed in range(5)]
     for batch in batches:
         one.learn(batch, 0.0)
@@ -83,7 +83,7 @@ def test_the_seeds_coefficients_and_ours_walk_the_same_path(game: GameSpec) -> N
     pairs = list(zip(start.network.state_dict().values(), one.network.state_dict().values()))
     assert max(float((a - b).abs().max()) for a, b in pairs) > 1e-5
 
-    # The seed's own lines, on one batch.
+    # The lecture's own lines, on one batch.
     batch = batches[0]
     logits = torch.randn(len(batch.value), outputs)
     legal, pi = torch.from_numpy(batch.legal).float(), torch.from_numpy(batch.policy)

@@ -24,7 +24,7 @@ SPECS = [
     "residual:blocks=3,filters=8,head_filters=4,pool_every=2,value=yes,value_hidden=5",
     "residual:blocks=0,filters=4,head_filters=4",
     "residual:blocks=1,filters=8,head_filters=4,value=yes,value_hidden=5,ownership=yes,score=yes",
-    "seed-microchess:layers=2,filters=8,dense=16,state_planes=1",
+    "microchess-lecture:layers=2,filters=8,dense=16,state_planes=1",
 ]
 
 # Boards that are not square, and policies that are not Go's: size, width, actions (None: a point each and the pass).

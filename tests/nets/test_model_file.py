@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tengen
+from tengen.encode.registry import get_encoder
 from tengen.nets import bundled, model_file
 from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.model_file import (
@@ -90,6 +91,18 @@ def test_a_network_comes_back_exactly(spec: str, tmp_path: Path) -> None:
     for key, weights in network.weights().items():
         assert np.array_equal(loaded.weights()[key], weights), key
     planes = torch.rand(2, 3, 5, 5)
+    assert torch.equal(loaded(planes).policy, network(planes).policy)
+
+
+def test_models_with_old_names_are_read(tmp_path: Path) -> None:
+    network = lived_in("seed-microchess", 14, 5, width=4, actions=436, layers=1, filters=4, dense=8)
+    card = ModelCard.of(network, encoder="microchess-seed", game="microchess", rules="standard")
+    assert card.network == "seed-microchess"
+    save_model(tmp_path / "old.safetensors", network, card)
+    loaded, read = load_model(tmp_path / "old.safetensors")
+    assert (loaded.name, read.network) == ("microchess-lecture", "microchess-lecture")
+    assert get_encoder(read.encoder).name == "microchess-lecture"
+    planes = torch.rand(2, 14, 5, 4)
     assert torch.equal(loaded(planes).policy, network(planes).policy)
 
 

@@ -22,7 +22,7 @@ def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: s
     network = build_network(name, 3, size, seed=1, **arguments)
     policy, value, ownership, score = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
     assert policy.shape == (4, size * size + 1)
-    assert (value is not None) == bool(arguments.get("value") or name == "seed-microchess")
+    assert (value is not None) == bool(arguments.get("value") or name == "microchess-lecture")
     assert (ownership is not None) == bool(arguments.get("ownership"))
     assert (score is not None) == bool(arguments.get("score"))
     loss = torch.nn.functional.cross_entropy(policy, torch.tensor([0, 1, size, size * size]))
@@ -59,6 +59,12 @@ def test_every_network_but_alphago_reads_any_board_and_speaks_any_policy(
     assert architecture.parameters() == sum(parameter.numel() for parameter in network.parameters())
 
 
+def test_old_names_are_understood() -> None:
+    old = parse_network("seed-microchess:layers=2")
+    assert old == parse_network("microchess-lecture:layers=2") == ("microchess-lecture", {"layers": 2})
+    assert describe_network("seed-microchess", 3, 5) == describe_network("microchess-lecture", 3, 5)
+
+
 def test_alphago_is_for_go() -> None:
     with pytest.raises(NetworkSpecError, match="a logit a point and one for passing, 21, not 436"):
         describe_network("alphago", 3, 5, width=4, actions=436)
@@ -76,7 +82,7 @@ def test_playing_leaves_out_the_heads_to_learn_from() -> None:
 
 def test_the_state_of_the_game_joins_after_the_convolutions() -> None:
     """A change of a constant plane changes the judgement, and none of the convolutions sees it."""
-    network = build_network("seed-microchess", 14, 5, width=4, actions=436, seed=1).eval()
+    network = build_network("microchess-lecture", 14, 5, width=4, actions=436, seed=1).eval()
     seen: list[tuple[int, ...]] = []
     for module in network.modules():
         if isinstance(module, torch.nn.Conv2d):
@@ -98,7 +104,7 @@ def test_the_state_of_the_game_joins_after_the_convolutions() -> None:
 def test_a_few_steps_of_training_fit_a_few_positions(name: str) -> None:
     slim = {"small": "filters=16-8,dense=64", "medium": "filters=16-8,dense=64", "large": "filters=16-8,dense=64"}
     slim |= {"alphago": "layers=4,filters=16", "residual": "blocks=2,filters=16,head_filters=8"}
-    slim |= {"seed-microchess": "layers=2,filters=16,dense=64,state_planes=1"}
+    slim |= {"microchess-lecture": "layers=2,filters=16,dense=64,state_planes=1"}
     network = build_network(name, 2, 5, seed=1, **parse_network(f"{name}:{slim[name]}")[1])
     generator = torch.Generator().manual_seed(1)
     planes = torch.randint(0, 2, (16, 2, 5, 5), dtype=torch.uint8, generator=generator)
@@ -206,7 +212,7 @@ def test_parse_network_reads_every_type_of_setting() -> None:
         ("small:filters=8-0", r"cannot have filters=\(8, 0\)"),
         ("small:pooling=min", "pooling 'min' is not known"),
         ("alphago:layers=1", "layers is 1"),
-        ("seed-microchess:state_planes=3", "state_planes is 3 of 3 planes"),
+        ("microchess-lecture:state_planes=3", "state_planes is 3 of 3 planes"),
     ],
 )
 def test_a_wrong_spec_says_what_is_wrong(spec: str, complaint: str) -> None:

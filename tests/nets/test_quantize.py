@@ -75,7 +75,7 @@ LARGER = [
     "residual:blocks=3,filters=32,pool_every=2,value=yes",
     "residual:blocks=3,filters=32,order=pre,value=yes",
     "residual:blocks=2,filters=32,order=pre,pool_every=1,activation=mish,value=yes",
-    "seed-microchess:state_planes=1",
+    "microchess-lecture:state_planes=1",
     "small:filters=32-32,dense=256",
     "alphago:layers=4,filters=32,batch_norm=yes",
 ]
@@ -126,7 +126,7 @@ def test_int8_is_integers_all_through() -> None:
 
 
 def test_a_large_dense_layer_is_rounded_and_a_small_one_is_not() -> None:
-    network = build_network("seed-microchess", 14, 5, width=4, actions=436, seed=1).eval()
+    network = build_network("microchess-lecture", 14, 5, width=4, actions=436, seed=1).eval()
     planes = some_planes(100, 14, 5, 4)
     planes[:, 12:] = planes[:, 12:, :1, :1]
     ranges = calibrate(network.architecture, network.weights(), planes)

@@ -237,7 +237,7 @@ def select(
     handicap: bool | None = None,
     seed: int = 0,
 ) -> Selection:
-    """Draw games of one board size: `games` of them (by the seed), or all; in the order of the dataset.
+    """Draw games of one board size: `games` of them (at random), or all; in the order of the dataset.
 
     min_rank: both players at least so strong (1 is 1 dan, 11 professional 1 dan). years: first and last, both
     included. handicap: True for games with a handicap or set-up stones only, False for games without.

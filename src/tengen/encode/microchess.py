@@ -1,15 +1,15 @@
 """Microchess positions as feature planes: 5 rows of 4, zeros and ones.
 
-| name                    | planes | shows                                                                       |
-|-------------------------|--------|-----------------------------------------------------------------------------|
-| `microchess`            | 21     | the pieces, castling rights, repetition, the clock of the fifty moves       |
-| `microchess-ncsoft`     | 31     | the same, and how near the end of the 80 plies is                           |
-| `microchess-seed`       | 14     | the pieces and castling rights, as the seed's AI with its mirror option on  |
-| `microchess-seed-fixed` | 15     | the same with the option off, and who is to move                            |
+| name                       | planes | shows                                                                    |
+|----------------------------|--------|--------------------------------------------------------------------------|
+| `microchess`               | 21     | the pieces, castling rights, repetition, the clock of the fifty moves    |
+| `microchess-ncsoft`        | 31     | the same, and how near the end of the 80 plies is                        |
+| `microchess-lecture`       | 14     | the pieces and castling rights, as in the Microchess lecture with mirror |
+| `microchess-lecture-fixed` | 15     | the same without its option mirror, and who is to move                   |
 
 All but the last show the board as the player to move sees it: own pieces first, row 0 the rank farthest away, for Black
-everything turned by half a circle. `microchess-seed-fixed` always shows it as White sees it. A policy's actions are in
-the player's view in any case (`games/microchess/actions.py`).
+everything turned by half a circle. `microchess-lecture-fixed` always shows it as White sees it. A policy's actions are
+in the player's view in any case (`games/microchess/actions.py`).
 
 A clock is a row of planes like the marks of a thermometer: all ones once it has reached the plane's number.
 """
@@ -46,13 +46,13 @@ _PIECE_PLANES = 12
 _REPEATED, _CLOCK, _PLIES = 14, 15, 15 + len(HALFMOVE_MARKS)
 _KINDS = ("pawn", "knight", "bishop", "rook", "queen", "king")
 
-_SEED_MEANINGS = (
+_LECTURE_MEANINGS = (
     *(f"{whose} {kind}s" for whose in ("own", "enemy") for kind in _KINDS),
     "ones if the player to move may still castle",
     "ones if the enemy may still castle",
 )
 MEANINGS = (
-    *_SEED_MEANINGS,
+    *_LECTURE_MEANINGS,
     "ones if this position was there before",
     *(f"ones after {mark} plies without a capture or pawn move" for mark in HALFMOVE_MARKS),
 )
@@ -119,7 +119,7 @@ def encode_microchess_ncsoft(boards, count, out):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def encode_microchess_seed(boards, count, out):  # type: ignore[no-untyped-def]
+def encode_microchess_lecture(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 14, 20]."""
     for i in range(count):
         board = board_at(boards, i)
@@ -127,7 +127,7 @@ def encode_microchess_seed(boards, count, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def encode_microchess_seed_fixed(boards, count, out):  # type: ignore[no-untyped-def]
+def encode_microchess_lecture_fixed(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 15, 20]."""
     for i in range(count):
         board = board_at(boards, i)
@@ -159,6 +159,6 @@ class MicrochessEncoder(Encoder):
 MICROCHESS_ENCODERS = (
     MicrochessEncoder("microchess", MEANINGS, encode_microchess),
     MicrochessEncoder("microchess-ncsoft", NCSOFT_MEANINGS, encode_microchess_ncsoft),
-    MicrochessEncoder("microchess-seed", _SEED_MEANINGS, encode_microchess_seed),
-    MicrochessEncoder("microchess-seed-fixed", FIXED_MEANINGS, encode_microchess_seed_fixed),
+    MicrochessEncoder("microchess-lecture", _LECTURE_MEANINGS, encode_microchess_lecture),
+    MicrochessEncoder("microchess-lecture-fixed", FIXED_MEANINGS, encode_microchess_lecture_fixed),
 )

@@ -7,6 +7,9 @@ from tengen.encode.go import GO_ENCODERS
 from tengen.encode.microchess import MICROCHESS_ENCODERS
 from tengen.games.game import game_names, get_game
 
+_OLD_NAMES = {"microchess-seed": "microchess-lecture", "microchess-seed-fixed": "microchess-lecture-fixed"}
+"""Names that model files and run directories may still carry."""
+
 
 @cache
 def _known() -> dict[str, Encoder]:
@@ -21,6 +24,7 @@ def encoder_names(game: str = "go") -> tuple[str, ...]:
 
 def get_encoder(name: str) -> Encoder:
     """The encoder of this name, of whichever game it is."""
+    name = _OLD_NAMES.get(name, name)
     if name in _known():
         return _known()[name]
     if name in game_names() and get_game(name).meanings:

@@ -24,7 +24,7 @@ Metrics = Sequence[Mapping[str, Any]]
 
 
 def draw_curves(metrics: Metrics) -> bytes:
-    """The course of a run as a PNG: loss, accuracy, accuracy by phase of the game, learning rate."""
+    """The curves of a run as a PNG: loss, accuracy, accuracy by phase of the game, learning rate."""
     figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
     loss, accuracy, phases, rate = figure.subplots(2, 2).ravel()
     positions = [line["positions"] for line in metrics]

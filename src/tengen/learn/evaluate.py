@@ -58,7 +58,7 @@ def evaluate_policy(
     threads: int = 1,
     tell: Callable[[int, int], None] = lambda done, wanted: None,
 ) -> Evaluation:
-    """Measure a policy model, by bundled name or path, on `positions` of the split drawn by the seed; 0 for all.
+    """Measure a policy model, by bundled name or path, on `positions` of the split drawn at random; 0 for all.
 
     Seed 0 draws in the order in which training validates. A fast policy is measured on whole games. `tell` hears how
     many positions are done, and of how many.
@@ -81,7 +81,7 @@ def evaluate_policy(
 
 
 def _games_with(games: Selection, positions: int, seed: int) -> Selection:
-    """As few games as have so many positions, drawn by the seed; 0 for all."""
+    """As few games as have so many positions, drawn at random; 0 for all."""
     order = np.random.default_rng(seed).permutation(len(games.rows))
     count = int(np.searchsorted(np.cumsum(games.lengths[order]), positions)) + 1 if positions else len(order)
     chosen = np.sort(order[:count])

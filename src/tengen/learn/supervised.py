@@ -1,6 +1,6 @@
 """Supervised learning from game records: predict the move that was played and, with a value head, who won.
 
-The seed's training loop made honest: positions in perfect shuffle, test games set apart by a hash of the game,
+The training loop of the KGS lecture, with positions in perfect shuffle, test games set apart by a hash of the game,
 validation on the same positions every time, a checkpoint from which the same command goes on exactly, early stop.
 An *epoch* is a number of positions between two validations, not a pass over the data, which may be endless.
 

@@ -1,4 +1,4 @@
-"""Learning from nothing: the loop of AlphaGo Zero (Silver et al. 2017) and of the seed, round after round.
+"""Learning from nothing: the loop of AlphaGo Zero (Silver et al. 2017), round after round.
 
     self-play    the best model plays itself on all cores: positions with the search's policy and the game's result
     training     the current network learns from a window on the newest positions

@@ -100,7 +100,9 @@ class ZeroConfig(SelfPlaySettings):
     score_weight: Annotated[float, "Weight of the loss of the margin, if the network tells one."] = 0.3
     blend: Annotated[float, "Share of the search's value in the value to learn; the rest is the game's result."] = 0.0
 
-    gate: Annotated[float, "Score a new model needs against the best to take its place (the seed: 0.6); 0: none."] = 0.0
+    gate: Annotated[
+        float, "Score a new model needs against the best to replace it; 0: none. The Microchess lecture uses 0.6."
+    ] = 0.0
     gate_games: Annotated[int, "Games of that duel."] = 100
     duel_every: Annotated[int, "Rounds between two duels with past models, by which ratings are told; 0: never."] = 5
     duel_games: Annotated[int, "Games against each of them."] = 40

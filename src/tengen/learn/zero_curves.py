@@ -18,7 +18,7 @@ _LOSS_NAMES: Final = {"policy": "policy", "value": "value", "ownership": "owners
 
 
 def draw_zero(lines: Sequence[Line]) -> bytes:
-    """The course of a run as a PNG; lines: the metrics of its completed rounds."""
+    """The curves of a run as a PNG; lines: the metrics of its completed rounds."""
     figure = Figure(figsize=(12, 10.6), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
     strength, policy, value, games, speed, machine = figure.subplots(3, 2).ravel()
     unit, name = (3600.0, "hours") if lines[-1]["seconds"] > 7200 else (60.0, "minutes")

@@ -1,6 +1,6 @@
 """The network that learns from self-play: its loss, its optimiser, its running average, its checkpoint and its export.
 
-The loss and its coefficients are told in `zero_config.py`.
+The loss and its coefficients are described in `zero_config.py`.
 """
 
 import math
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tengen.encode.game_spec import GameSpec
+from tengen.encode.registry import get_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer, rate_at
 from tengen.learn.replay import Batch
@@ -49,7 +50,7 @@ def check_network(config: ZeroConfig, spec: GameSpec) -> None:
         raise ValueError(f"the network {config.network} has no value head, which self-play needs: add value=yes")
     if config.start_from:
         card = read_card(find_model(config.start_from))
-        if (card.game, card.encoder) != (config.game, config.encoder) or card.architecture() != architecture:
+        if get_encoder(card.encoder) != spec.encoder or card.architecture() != architecture:
             raise ValueError(
                 f"{config.start_from} holds {card.network} for {card.game} and the encoder {card.encoder}, and cannot "
                 f"start a {config.network} for {config.game} and {config.encoder}"

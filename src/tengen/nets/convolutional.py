@@ -1,6 +1,6 @@
 """The classic move predictors: a stack of wide convolutions, then a dense layer, then the move.
 
-`small` is the network of the deep-learning Go bot: 7x7x48, then 5x5x32 three times, dense 512. `medium` and `large`
+`small` is the network of the KGS lecture: 7x7x48, then 5x5x32 three times, dense 512. `medium` and `large`
 carry the family on. On 19x19 with the 11 planes of `simple`:
 
     small    4 convolutions, dense  512     6,216,458 parameters, nearly all of them in the dense layer

@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 import tengen
 from tengen._files import write_atomically
 from tengen.nets.layers import Architecture
-from tengen.nets.registry import NetworkSpecError, describe_network
+from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
 
 if TYPE_CHECKING:
     from tengen.nets.network import Network
@@ -317,4 +317,4 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
     values["arguments"] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values["arguments"].items()
     }
-    return ModelCard(**values)
+    return ModelCard(**values | {"network": network_kind(values["network"])})

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from tengen.nets.alphago import AlphaGo
 from tengen.nets.convolutional import Large, Medium, Small
 from tengen.nets.layers import ACTIVATIONS, Architecture, Board
+from tengen.nets.microchess_lecture import MicrochessLecture
 from tengen.nets.residual import Residual
-from tengen.nets.seed_microchess import SeedMicrochess
 
 
 class NetworkSpecError(ValueError):
@@ -31,11 +31,17 @@ _KINDS: dict[str, type[Any]] = {
     "large": Large,
     "alphago": AlphaGo,
     "residual": Residual,
-    "seed-microchess": SeedMicrochess,
+    "microchess-lecture": MicrochessLecture,
 }
+_OLD_NAMES = {"seed-microchess": "microchess-lecture"}  # still read in specs, model files and run directories
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _MAY_BE_NONE = ("blocks", "pool_every", "state_planes")
 _LARGEST = 65_536  # no kernel, layer or number of layers comes near: a file that asks for more is broken
+
+
+def network_kind(name: str) -> str:
+    """The present name of a kind of network that may have had another when a file was written."""
+    return _OLD_NAMES.get(name, name)
 
 
 def network_kinds() -> dict[str, str]:
@@ -50,6 +56,7 @@ def network_kinds() -> dict[str, str]:
 def parse_network(spec: str) -> tuple[str, dict[str, Any]]:
     """`residual:blocks=6,activation=mish` as its name and the arguments given."""
     name, _, text = spec.strip().partition(":")
+    name = network_kind(name)
     fields = _fields(name)
     arguments: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -63,6 +70,7 @@ def parse_network(spec: str) -> tuple[str, dict[str, Any]]:
 
 def network_settings(name: str, **arguments: Any) -> Settings:
     """The settings of the network `name`, its defaults included; NetworkSpecError if something about them is wrong."""
+    name = network_kind(name)
     fields = _fields(name)
     unknown = [key for key in arguments if key not in fields]
     if unknown:

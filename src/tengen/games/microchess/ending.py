@@ -33,7 +33,7 @@ END_REASONS: Final = (
 )
 
 _DARK_SQUARES = 0x5A5A5  # a1, c1, b2, d2, ...
-_NCSOFT_VALUES = (1, 3, 3, 5, 10, 4)  # P N B R Q K, as the seed's platform counts
+_NCSOFT_VALUES = (1, 3, 3, 5, 10, 4)  # P N B R Q K, as NCSOFT's platform counts
 
 
 def _balance() -> NDArray[np.int64]:

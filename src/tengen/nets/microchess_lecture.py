@@ -1,9 +1,9 @@
-"""The network of the self-learning Microchess example that Tengen set out from (NCSOFT's, after AlphaGo Zero).
+"""The network of the Microchess lecture: NCSOFT's tutorial on a self-learning AI, after AlphaGo Zero.
 
-Six 3x3 convolutions of 64 filters over the planes of the pieces. What is not to be seen on the board, who may still
-castle, comes in only after them: the last planes are constant, and one number of each joins the vector that a dense
-layer of 1,024 reads. Policy and value are a layer each over that. The value ends in a tanh here; in the example it
-had no bounds.
+Six 3x3 convolutions of 64 filters over the planes of the pieces. The castling rights, which the
+board does not show, join after them: the last planes are constant, and one number of each is appended to the vector
+that a dense layer of 1,024 reads. Policy and value are one layer each over that. The value ends in a tanh here; in the
+lecture it had no bounds.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tengen.nets.layers import Activation, Architecture, Board, Channels, Concat
 
 
 @dataclass(frozen=True)
-class SeedMicrochess:
+class MicrochessLecture:
     """Convolutions over the board, joined by the state of the game before a dense layer; policy and value."""
 
     layers: int = 6
