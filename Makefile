@@ -19,7 +19,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	>/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-all lint format bench clean
+.PHONY: help setup play test test-all lint format bench docs clean
 
 help: ## list the targets
 	@echo "Tengen: make TARGET"
@@ -48,6 +48,9 @@ format: $(DEV) ## put the code in the house style
 
 bench: $(DEV) ## measure the engine against its yardsticks; options through ARGS="--json FILE"
 	@$(BIN)/tengen bench engine $(ARGS)
+
+docs: $(DEV) ## make docs/api.md from the docstrings
+	$(BIN)/python docs/make_api.py
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -29,8 +29,9 @@ def test_documents_and_help_name_only_commands_that_exist() -> None:
     assert commands <= set(getattr(get_command(app), "commands", {}))
 
 
-def test_the_python_in_the_readme_does_what_it_says() -> None:
-    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+@pytest.mark.parametrize("document", ["README.md", "docs/envs.md"])
+def test_the_python_in_the_documents_does_what_it_says(document: str) -> None:
+    result = doctest.testfile(str(ROOT / document), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
 

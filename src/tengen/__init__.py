@@ -1,3 +1,86 @@
-"""Tengen: the AlphaGo family in one Python package, fast on a laptop and ready to grow to a cluster."""
+"""Tengen: the AlphaGo family in one Python package, fast on a laptop and ready to grow to a cluster.
+
+>>> import tengen
+>>> state = tengen.go.GameState.new(size=9)
+>>> decision = tengen.load_agent("uct:playouts=200", seed=1).choose(state)
+>>> state = state.play(decision.move)
+>>> state.move_number
+1
+
+What you can import from here is loaded when you first use it: `import tengen` alone takes no time.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tengen import envs as envs
+    from tengen.agents.agent import Agent as Agent
+    from tengen.agents.agent import Decision as Decision
+    from tengen.agents.registry import load_agent as load_agent
+    from tengen.arena.game import play_game as play_game
+    from tengen.arena.play_match import play_match as play_match
+    from tengen.encode.registry import get_encoder as get_encoder
+    from tengen.games import go as go
+    from tengen.games import microchess as microchess
+    from tengen.games import tictactoe as tictactoe
+    from tengen.games.game import Game as Game
+    from tengen.games.game import game_names as game_names
+    from tengen.games.game import get_game as get_game
+    from tengen.learn.supervised import learn_supervised as learn_supervised
+    from tengen.learn.zero import learn_zero as learn_zero
+    from tengen.nets.model import Model as Model
+    from tengen.nets.model import load_model as load_model
+    from tengen.search.gumbel import Gumbel as Gumbel
+    from tengen.search.leaves import MixedEvaluation as MixedEvaluation
+    from tengen.search.leaves import NetworkEvaluation as NetworkEvaluation
+    from tengen.search.leaves import PlayoutEvaluation as PlayoutEvaluation
+    from tengen.search.puct import Puct as Puct
+    from tengen.search.searcher import Searcher as Searcher
 
 __version__ = "0.1.0"
+
+_PLACES = {
+    "go": "tengen.games.go",
+    "microchess": "tengen.games.microchess",
+    "tictactoe": "tengen.games.tictactoe",
+    "game_names": "tengen.games.game:game_names",
+    "get_game": "tengen.games.game:get_game",
+    "Game": "tengen.games.game:Game",
+    "load_agent": "tengen.agents.registry:load_agent",
+    "Agent": "tengen.agents.agent:Agent",
+    "Decision": "tengen.agents.agent:Decision",
+    "play_game": "tengen.arena.game:play_game",
+    "play_match": "tengen.arena.play_match:play_match",
+    "load_model": "tengen.nets.model:load_model",
+    "Model": "tengen.nets.model:Model",
+    "get_encoder": "tengen.encode.registry:get_encoder",
+    "Searcher": "tengen.search.searcher:Searcher",
+    "Puct": "tengen.search.puct:Puct",
+    "Gumbel": "tengen.search.gumbel:Gumbel",
+    "NetworkEvaluation": "tengen.search.leaves:NetworkEvaluation",
+    "PlayoutEvaluation": "tengen.search.leaves:PlayoutEvaluation",
+    "MixedEvaluation": "tengen.search.leaves:MixedEvaluation",
+    "learn_zero": "tengen.learn.zero:learn_zero",
+    "learn_supervised": "tengen.learn.supervised:learn_supervised",
+    "envs": "tengen.envs",
+}
+"""Where each public name is: a module, or what is in it after the colon."""
+
+__all__ = list(_PLACES)
+
+if not TYPE_CHECKING:  # type checkers read the imports above instead
+
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used (PEP 562)."""
+        if name not in _PLACES:
+            raise AttributeError(f"module 'tengen' has no attribute {name!r}")
+        from importlib import import_module
+
+        module, _, attribute = _PLACES[name].partition(":")
+        found = import_module(module)
+        globals()[name] = found = getattr(found, attribute) if attribute else found
+        return found
+
+
+def __dir__() -> list[str]:
+    return [*_PLACES, "__version__"]

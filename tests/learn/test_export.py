@@ -9,7 +9,7 @@ import torch
 from tengen.learn import export
 from tengen.learn.export import export_model, player_of, smoke_match
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import train_supervised
+from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.zero import learn_zero
 from tengen.nets.bundled import find_model
@@ -102,7 +102,7 @@ def test_mistakes_are_told_and_nothing_is_written(run: Path, tmp_path: Path, giv
 @pytest.mark.parametrize("network", ["small:filters=4", "residual:blocks=1,filters=4,value=yes"])
 def test_a_model_of_game_records_is_published_too(tiny: Path, tmp_path: Path, network: str) -> None:
     config = SupervisedConfig(str(tiny), encoder="simple", network=network, size=5, batch=16, positions=32, epoch=32)
-    train_supervised(config, tmp_path / "run", report=False)
+    learn_supervised(config, tmp_path / "run", report=False)
     path, card = export_model(tmp_path / "run", "records", tmp_path, games=2)
     assert card.conditions == read_card(tmp_path / "run" / "best.safetensors").conditions
     assert card.training["smoke"]["agent"] == "policy"

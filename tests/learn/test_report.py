@@ -13,7 +13,7 @@ from tengen.games.go.draw import board_svg
 from tengen.learn.report import write_report
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics, read_settings
 from tengen.learn.samples import draw_samples
-from tengen.learn.supervised import train_supervised
+from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -26,7 +26,7 @@ def run(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = SupervisedConfig(
         data=str(tiny), network="small:filters=4-4,dense=8", size=5, positions=640, epoch=160, validate=64, batch=16
     )
-    train_supervised(config, out)
+    learn_supervised(config, out)
     return out
 
 

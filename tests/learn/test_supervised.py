@@ -18,7 +18,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.games.go import GameState
 from tengen.learn.loader import Batch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.supervised import DivergedError, SupervisedProgress, predictor, train_supervised, value_loss
+from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised, predictor, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
 from tengen.learn.supervised_data import validation_batches
 from tengen.nets.evaluator import load_evaluator
@@ -40,7 +40,7 @@ def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
 def train(
     config: SupervisedConfig, out: Path, tell: Callable[[SupervisedProgress], None] = lambda _: None
 ) -> dict[str, Any]:
-    return train_supervised(config, out, tell, report=False)
+    return learn_supervised(config, out, tell, report=False)
 
 
 class Stopped(Exception):
@@ -136,7 +136,7 @@ def test_killed_at_any_moment_it_goes_on_with_nothing_lost_or_counted_twice(tiny
     code = (
         "import sys; from pathlib import Path; from tengen.learn.supervised import *\n"
         f"config, out = SupervisedConfig(**{asdict(config)!r}), Path(sys.argv[1])\n"
-        "train_supervised(config, out, lambda now: print(now.step, flush=True), report=False)"
+        "learn_supervised(config, out, lambda now: print(now.step, flush=True), report=False)"
     )
     killed = tmp_path / "killed"
     with subprocess.Popen([sys.executable, "-c", code, str(killed)], stdout=subprocess.PIPE, text=True) as process:

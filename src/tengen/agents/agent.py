@@ -15,7 +15,14 @@ class AgentError(RuntimeError):
 
 @dataclass(frozen=True)
 class Decision:
-    """A move and the reasons for it. Moves are as in the game's state; what an agent does not know is empty."""
+    """A move and the reasons for it. Moves are as in the game's state; what an agent does not know is empty.
+
+    >>> import tengen
+    >>> state = tengen.go.GameState.new(size=5)
+    >>> decision = tengen.load_agent("uct:playouts=500", seed=1).choose(state)
+    >>> state.move_name(decision.move), max(decision.visits, key=decision.visits.get) == decision.move
+    ('C3', True)
+    """
 
     move: int
     value: float | None = None
@@ -38,6 +45,17 @@ class Agent(Protocol):
     """Anything that chooses a move. Agents may remember a game, but must answer for any state.
 
     An agent that plays one game alone begins with `of_game`, so that a state of another is refused in one line.
+
+    >>> import tengen
+    >>> class First:
+    ...     name = "first"
+    ...     def choose(self, state, seconds=None):
+    ...         return tengen.Decision(state.legal_moves()[0])
+    ...     def close(self):
+    ...         pass
+    >>> agent: tengen.Agent = First()
+    >>> tengen.play_game(agent, agent, tengen.go.GameState.new(size=2), max_moves=6).state.move_number
+    6
     """
 
     name: str

@@ -49,7 +49,14 @@ _NAMED_FIRST = ("model", "program")
 
 
 def load_agent(spec: str, seed: int | None = None) -> Agent:
-    """The agent of this spec; `seed` is used where the spec itself gives none."""
+    """The agent of this spec, a kind with its settings; `seed` is used where the spec itself gives none.
+
+    >>> import tengen
+    >>> agent = tengen.load_agent("alphabeta:depth=3")
+    >>> state = tengen.microchess.GameState.new()
+    >>> state.is_legal(agent.choose(state).move)
+    True
+    """
     kind, _, text = spec.strip().partition(":")
     if kind == "gtp":
         return GtpEngine(text.strip())

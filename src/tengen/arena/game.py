@@ -67,6 +67,12 @@ def play_game(
     `max_moves` counts all moves of the game, those before `start` included (default: the game's own limit).
     `seconds` is handed to the agents as the most they should think per move; nobody is stopped for taking
     longer. When `stop` is set, GameStopped is raised before the next move.
+
+    >>> import tengen
+    >>> black, white = tengen.load_agent("uct:playouts=200", seed=1), tengen.load_agent("random", seed=1)
+    >>> record = tengen.play_game(black, white, tengen.go.GameState.new(size=5, komi=0.5))
+    >>> record.winner == tengen.go.BLACK, record.ending
+    (True, 'score')
     """
     game = game_of(start)
     limit = game.max_moves(game.options_of(start)) if max_moves is None else max_moves

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tengen.arena.results import GameResult, Player
-from tengen.arena.statistics import Score
+from tengen.arena.statistics import Score, describe_elo
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,12 @@ class MatchSummary:
     """NaN before the first game."""
     endings: dict[str, int]
     """How many games ended in which way."""
+
+    def __str__(self) -> str:
+        """One line: who played whom, and A's score with its interval and the difference in Elo."""
+        score = self.a.score
+        games = f"{score.wins} wins, {score.losses} losses, {score.draws} draws"
+        return f"{self.a.spec} against {self.b.spec}: {games}, {score}, Elo {describe_elo(score)}"
 
     def to_json(self, players: tuple[str, str]) -> dict[str, Any]:
         """Plain numbers; what is unknown or infinite is None. `players`: what first and second are called."""

@@ -54,7 +54,7 @@ def supervised(
 
     from tengen.cli.learn_progress import TrainingScreen
     from tengen.learn.optimizers import DEFAULT_RATES
-    from tengen.learn.supervised import train_supervised
+    from tengen.learn.supervised import learn_supervised
 
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
@@ -65,7 +65,7 @@ def supervised(
     console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingScreen(console) as progress:
         try:
-            best = train_supervised(config, folder, progress.show)
+            best = learn_supervised(config, folder, progress.show)
         except KeyboardInterrupt:
             _say_how_to_resume(progress, config, folder)
             raise typer.Exit(130) from None

@@ -23,7 +23,15 @@ def encoder_names(game: str = "go") -> tuple[str, ...]:
 
 
 def get_encoder(name: str) -> Encoder:
-    """The encoder of this name, of whichever game it is."""
+    """The encoder of this name, of whichever game it is: positions to planes for a network.
+
+    >>> import tengen
+    >>> encoder = tengen.get_encoder("simple")
+    >>> encoder.encode([tengen.go.GameState.new(size=9)]).shape
+    (1, 11, 9, 9)
+    >>> encoder.meanings[-1]
+    'points that the ko forbids'
+    """
     name = _OLD_NAMES.get(name, name)
     if name in _known():
         return _known()[name]

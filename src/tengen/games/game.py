@@ -68,7 +68,15 @@ class Record:
 
 
 class Game(ABC):
-    """A game, as the rest of Tengen sees it."""
+    """A game, as the rest of Tengen sees it: `get_game` gives it by its name.
+
+    >>> import tengen
+    >>> for name in ("go", "microchess"):
+    ...     state = tengen.get_game(name).start()
+    ...     print(name, len(state.legal_moves()))
+    go 82
+    microchess 12
+    """
 
     name: ClassVar[str]
     """As options, specs and model files write it."""
@@ -106,6 +114,10 @@ class Game(ABC):
     @abstractmethod
     def new(self, options: Any) -> Any:
         """The friendly state that a game with these options begins with."""
+
+    def start(self, **options: Any) -> Any:
+        """The same with the options by name, defaults elsewhere: `start(size=9)`."""
+        return self.new(self.options.of(options))
 
     @abstractmethod
     def batch(self, options: Any, past: int = 0) -> BatchedGame:
@@ -226,12 +238,25 @@ _LOADED: dict[str, Game] = {}
 
 
 def game_names() -> tuple[str, ...]:
-    """The names of all games."""
+    """The names of all games.
+
+    >>> import tengen
+    >>> "go" in tengen.game_names()
+    True
+    """
     return tuple(dict.fromkeys([*_MODULES, *_LOADED]))
 
 
 def get_game(name: str) -> Game:
-    """The game of this name; ValueError if there is none."""
+    """The game of this name; ValueError if there is none.
+
+    >>> import tengen
+    >>> game = tengen.get_game("microchess")
+    >>> game.players
+    ('White', 'Black')
+    >>> game.describe(game.options.of({"double_step": False}))
+    'Microchess, standard rules, no double step'
+    """
     if name not in _LOADED:
         if name not in _MODULES:
             raise ValueError(f"no game is called {name[:40]!r}: choose from {', '.join(game_names())}")

@@ -62,18 +62,36 @@ class SupervisedProgress:
     """Set when a validation has just been made."""
 
 
-def train_supervised(
-    config: SupervisedConfig,
-    out: Path,
+def learn_supervised(
+    config: SupervisedConfig | str,
+    out: str | Path,
     tell: Callable[[SupervisedProgress], None] = lambda _: None,
     *,
     report: bool = True,
+    **settings: Any,
 ) -> dict[str, Any]:
-    """Run, or go on with, a training run in the directory `out`; returns the best validation.
+    """Learn to predict the moves of game records, or go on with the run in the directory `out`; returns the best
+    validation.
 
-    Ctrl-C ends it after the step under way: a checkpoint is written, then KeyboardInterrupt goes on to the caller.
-    With `report`, report.html is written at the end, on resuming, and every few minutes at a validation.
+    `config` is a configuration or the folder of a dataset (`tengen data build` makes it); `settings` change it. Ctrl-C
+    ends the run after the step under way: a checkpoint is written, then KeyboardInterrupt goes on to the caller. With
+    `report`, report.html is written at the end, on resuming, and every few minutes at a validation.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tengen
+    >>> from tengen.data.build import build_dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     random = {"workers": 1, "folder": f"{folder}/match"}  # records of random games
+    ...     _ = tengen.play_match("random", "random", games=100, size=5, **random)
+    ...     built = build_dataset([Path(folder, "match")], Path(folder, "data"), workers=1)
+    ...     tiny = {"size": 5, "positions": 256, "validate": 64, "report": False}
+    ...     best = tengen.learn_supervised(f"{folder}/data", f"{folder}/run", **tiny)
+    >>> built.games, 0 <= best["top1"] <= 1
+    (100, True)
     """
+    config = SupervisedConfig(config, **settings) if isinstance(config, str) else replace(config, **settings)
+    out = Path(out)
     _check_before_writing(config)
     torch.set_num_threads(config.threads)
     run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)))

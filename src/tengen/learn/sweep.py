@@ -23,7 +23,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import DivergedError, SupervisedProgress, train_supervised
+from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.nets.registry import describe_network, parse_network
 
@@ -97,7 +97,7 @@ def run_sweep(
     for name, config in points.items():
         run = out / "runs" / _folder(config)
         try:
-            train_supervised(config, run, partial(tell, name), report=False)
+            learn_supervised(config, run, partial(tell, name), report=False)
         except DivergedError:  # a result, too: this point is left out of the table, and named above it
             diverged.append(name)
             continue

@@ -14,7 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import CONFIG_FILE, RunDirectory, RunDirectoryError, read_settings
-from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, ZeroConfig
+from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, ZeroConfig, preset_config
 from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import Tell, ZeroProgress, reporting
@@ -44,13 +44,32 @@ Hosts = Callable[[int, type[ZeroWorker], Callable[[int], tuple[Any, ...]], int],
 
 
 def learn_zero(
-    config: ZeroConfig, out: Path, tell: Tell = lambda _: None, *, hosts: Hosts = LocalWorkers, report: bool = True
+    config: ZeroConfig | str,
+    out: str | Path,
+    tell: Tell = lambda _: None,
+    *,
+    hosts: Hosts = LocalWorkers,
+    report: bool = True,
+    **settings: Any,
 ) -> Mapping[str, Any]:
-    """Run, or go on with, a run in the directory `out`; returns the last line of its metrics.
+    """Learn a game from nothing but its rules, or go on with the run in the directory `out`; returns the last line of
+    its metrics.
 
-    Ctrl-C ends it at once in self-play and duels, and after a step in training: a checkpoint is written, then
-    KeyboardInterrupt goes on to the caller. With `report`, report.html is written at the end and now and then.
+    `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run at once
+    in self-play and duels, and after a step in training: a checkpoint is written, then KeyboardInterrupt goes on to the
+    caller. With `report`, report.html is written at the end and now and then.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> tiny = {"network": "residual:blocks=1,filters=4,value=yes", "simulations": 2, "positions": 64, "slots": 8}
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     last = tengen.learn_zero("tictactoe", run, report=False, iterations=1, **tiny)
+    ...     model = tengen.load_model(f"{run}/best.safetensors")
+    >>> last["generation"], model.card.game
+    (1, 'tictactoe')
     """
+    config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
+    out = Path(out)
     check_network(config, config.game_spec())
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)

@@ -62,7 +62,17 @@ class LeafEvaluation(Protocol):
 
 
 class NetworkEvaluation:
-    """A network's policy and value. What it has said of the same planes is remembered."""
+    """A network's policy and value. What it has said of the same planes is remembered.
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> model, game = tengen.load_model("go5"), tengen.get_game("go")
+    >>> batch = game.batch(game.options.of({"size": 5, "komi": 3.5}), model.encoder.past)
+    >>> network = tengen.NetworkEvaluation(batch, model.encoder, model.evaluator)
+    >>> result = tengen.Searcher(batch, network, tengen.Puct()).search(batch.allocate(1), np.arange(1), simulations=32)
+    >>> int(result.chosen[0])  # the centre
+    12
+    """
 
     def __init__(
         self, game: BatchedGame, encoder: Encoder, evaluator: Evaluator, cache: int | EvaluationCache = 1 << 14
@@ -103,7 +113,18 @@ class NetworkEvaluation:
 
 
 class PlayoutEvaluation:
-    """The mean result of playouts, by the game's own idea of one; every legal action is equally likely."""
+    """The mean result of playouts, by the game's own idea of one; every legal action is equally likely.
+
+    With PUCT this is plain Monte-Carlo tree search, in every game:
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> game = tengen.get_game("microchess")
+    >>> batch = game.batch(game.options())
+    >>> searcher = tengen.Searcher(batch, tengen.PlayoutEvaluation(batch, playouts=2, seed=1), tengen.Puct(), seed=1)
+    >>> int(searcher.search(batch.allocate(1), np.arange(1), simulations=50).visits.sum())
+    50
+    """
 
     def __init__(self, game: BatchedGame, playouts: int = 1, seed: int | None = None) -> None:
         self._game, self._playouts = game, playouts
@@ -124,7 +145,18 @@ class PlayoutEvaluation:
 
 
 class MixedEvaluation:
-    """Values (1 - weight) * one + weight * other, and the policy of the first: AlphaGo's leaf, weight being lambda."""
+    """Values (1 - weight) * one + weight * other, and the policy of the first: AlphaGo's leaf, weight being lambda.
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> model, game = tengen.load_model("go5"), tengen.get_game("go")
+    >>> batch = game.batch(game.options.of({"size": 5, "komi": 3.5}), model.encoder.past)
+    >>> network = tengen.NetworkEvaluation(batch, model.encoder, model.evaluator)
+    >>> leaf = tengen.MixedEvaluation(network, tengen.PlayoutEvaluation(batch, seed=1), weight=0.5)
+    >>> result = tengen.Searcher(batch, leaf, tengen.Puct(), seed=1).search(batch.allocate(1), np.arange(1), 32)
+    >>> int(result.chosen[0])
+    12
+    """
 
     def __init__(self, one: LeafEvaluation, other: LeafEvaluation, weight: float = 0.5) -> None:
         if not 0 <= weight <= 1:

@@ -37,11 +37,15 @@ class PuctParameters(NamedTuple):
 
 
 class Puct:
-    """The rule of AlphaGo Zero.
+    """The rule of AlphaGo Zero: search where value and prior are high and visits are few.
 
     `noise` is the share of Dirichlet noise in the root's priors when a search explores, `alpha` its parameter (0: ten
     divided by the legal actions). With `prune`, what a network should learn leaves out the visits that only
     exploration asked for.
+
+    >>> import tengen
+    >>> tengen.Puct().parameters.exploration
+    1.5
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Go: rules, positions, scoring and tactics. `GameState` is the door; kernels work on `Board` arrays.
 
->>> from tengen.games.go import GameState, from_gtp
->>> state = GameState.new(size=9, rules="chinese")
->>> state = state.play(from_gtp("E5", 9))
->>> state.to_play == WHITE
+>>> from tengen import go
+>>> state = go.GameState.new(size=9, rules="chinese")
+>>> state = state.play(go.from_gtp("E5", 9))
+>>> state.to_play == go.WHITE
 True
 """
 

@@ -40,7 +40,22 @@ def opponent(color: int) -> int:
 
 
 class GameState:
-    """A Go position: the stones, who is to play, and all that the rules remember of the game."""
+    """A Go position: the stones, who is to play, and all that the rules remember of the game.
+
+    >>> import tengen
+    >>> state = tengen.go.GameState.new(size=5, komi=0.5)
+    >>> for vertex in ("C3", "C2", "pass"):
+    ...     state = state.play(state.parse_move(vertex))
+    >>> print(state)
+       A B C D E
+     5 . . . . . 5
+     4 . . . . . 4
+     3 . . X . . 3
+     2 . . O . . 2
+     1 . . . . . 1
+       A B C D E
+    Captured by Black 0, by White 0. Last move: pass. White (O) to play.
+    """
 
     __slots__ = (
         "_board",

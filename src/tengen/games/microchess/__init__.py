@@ -1,9 +1,9 @@
 """Microchess, chess on 4 files and 5 ranks. `GameState` is the door; kernels work on `Board` arrays.
 
->>> from tengen.games.microchess import GameState
->>> state = GameState.new(rules="standard", double_step=True)
+>>> from tengen import microchess
+>>> state = microchess.GameState.new(rules="standard", double_step=True)
 >>> state = state.play(state.parse_move("Nb3"))
->>> state.to_play == BLACK
+>>> state.to_play == microchess.BLACK
 True
 """
 

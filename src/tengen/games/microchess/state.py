@@ -33,7 +33,23 @@ def opponent(color: int) -> int:
 
 
 class GameState:
-    """A position: the pieces, whose turn it is, and all that the rules remember of the game."""
+    """A position: the pieces, whose turn it is, and all that the rules remember of the game.
+
+    >>> import tengen
+    >>> state = tengen.microchess.GameState.new()
+    >>> state = state.play(state.parse_move("Nb3"))
+    >>> print(state)
+       a b c d
+     5 k n b r 5
+     4 p . . . 4
+     3 .(N). . 3
+     2 . . . P 2
+     1 R B . K 1
+       a b c d
+    Last move: c1b3 (Nb3+). Black to play, in check.
+    >>> [state.move_name(move) for move in state.legal_moves()]
+    ['a5b4']
+    """
 
     __slots__ = (
         "_board",
