@@ -110,7 +110,7 @@ def test_a_bad_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "bad.sgf"
     file.write_bytes(b"no game at all")
     code, output = play(f"--load {file}")
-    assert (code, output) == (2, f"tengen: {file}: not an SGF file: no SGF data found\n")
+    assert (code, output) == (2, f"tengen: {file}: not an SGF file: no SGF in it\n")
 
 
 def test_a_bad_hint_spec_is_told_when_it_is_needed() -> None:
