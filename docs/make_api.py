@@ -77,7 +77,7 @@ def call(name: str, thing: Any) -> str:
         if hidden and hidden[0].arg in ("self", "cls"):
             del hidden[0]
     returned = f" -> {ast.unparse(source.returns)}" if source.returns and not inspect.isclass(thing) else ""
-    return f"{name}({ast.unparse(arguments)}){returned}".replace("-> 'GameState'", "-> GameState")
+    return f"{name}({ast.unparse(arguments)}){returned}".replace("-> 'State'", "-> State")
 
 
 def first_line(thing: Any) -> str:

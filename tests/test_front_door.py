@@ -39,7 +39,7 @@ def test_examples_do_what_they_say(name: str) -> None:
 
 
 def test_states_show_examples_too() -> None:
-    assert {"go.GameState", "microchess.GameState", "envs.env", "envs.VectorEnv"} <= documented().keys()
+    assert {"go.State", "microchess.State", "envs.env", "envs.VectorEnv"} <= documented().keys()
 
 
 def test_importing_tengen_loads_nothing_else() -> None:

@@ -1,7 +1,7 @@
 """Tengen: the AlphaGo family in one Python package, fast on a laptop and ready to grow to a cluster.
 
 >>> import tengen
->>> state = tengen.go.GameState.new(size=9)
+>>> state = tengen.go.State.new(size=9)
 >>> decision = tengen.load_agent("uct:playouts=200", seed=1).choose(state)
 >>> state = state.play(decision.move)
 >>> state.move_number

@@ -14,7 +14,8 @@ from tengen.agents.agent import AgentError
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
 from tengen.agents.kata_rules import rules_as_json
-from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState, format_margin, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, format_margin, from_gtp
 
 # A well-behaved engine that notes every command in a file and plays the moves it was given; each test changes
 # how it answers one command. `say` ends an answer as GTP wants it.
@@ -81,7 +82,7 @@ def fake(tmp_path: Path) -> Iterator[Fake]:
 
 def test_the_engine_hears_only_what_is_new(fake: Fake) -> None:
     engine = fake.engine(moves="E5 c3 pass")
-    state = GameState.new(9, komi=7)
+    state = go.State.new(9, komi=7)
     state = state.play(engine.choose(state).move)
     assert state.last_move == from_gtp("E5", 9)
     assert fake.heard() == ["boardsize 9", "clear_board", "komi 7", "genmove black"]
@@ -94,7 +95,7 @@ def test_the_engine_hears_only_what_is_new(fake: Fake) -> None:
 
 def test_another_game_is_told_from_the_beginning(fake: Fake) -> None:
     engine = fake.engine(moves="A1 A2 A3 A4")
-    first = GameState.new(9)
+    first = go.State.new(9)
     engine.choose(first)
     fake.heard()
     other = first.play(40)
@@ -102,13 +103,13 @@ def test_another_game_is_told_from_the_beginning(fake: Fake) -> None:
     assert fake.heard() == ["boardsize 9", "clear_board", "komi 7.5", "play black E5", "genmove white"]
     engine.choose(other.with_komi(3.5))
     assert fake.heard()[:3] == ["boardsize 9", "clear_board", "komi 3.5"]
-    engine.choose(GameState.new(13))
+    engine.choose(go.State.new(13))
     assert fake.heard()[:2] == ["boardsize 13", "clear_board"]
 
 
 def test_after_undo_the_game_is_told_anew(fake: Fake) -> None:
     engine = fake.engine(moves="A1 A2")
-    state = GameState.new(5).play(0).play(1)
+    state = go.State.new(5).play(0).play(1)
     engine.choose(state)
     fake.heard()
     assert state.previous is not None
@@ -119,7 +120,7 @@ def test_after_undo_the_game_is_told_anew(fake: Fake) -> None:
 def test_a_move_that_was_not_played_is_taken_back(fake: Fake) -> None:
     """The caller judges legality: what it did not play, the engine must forget."""
     engine = fake.engine(moves="A1 A1")
-    state = GameState.new(9).play(from_gtp("A1", 9))
+    state = go.State.new(9).play(from_gtp("A1", 9))
     assert engine.choose(state).move == from_gtp("A1", 9)
     fake.heard()
     engine.choose(state)
@@ -127,7 +128,7 @@ def test_a_move_that_was_not_played_is_taken_back(fake: Fake) -> None:
 
 
 def test_handicap(fake: Fake) -> None:
-    state = GameState.new(9, handicap=2)
+    state = go.State.new(9, handicap=2)
     fake.engine(commands="set_free_handicap").choose(state)
     assert fake.heard()[3:] == ["set_free_handicap G7 C3", "genmove white"]
     fake.engine().choose(state)
@@ -138,23 +139,23 @@ def test_handicap(fake: Fake) -> None:
 
 
 def test_stones_that_are_no_handicap_are_played(fake: Fake) -> None:
-    state = GameState.setup(5, black=[0, 1], white=[12], to_play=WHITE)
+    state = go.State.setup(5, black=[0, 1], white=[12], to_play=WHITE)
     fake.engine(commands="set_free_handicap").choose(state)
     assert fake.heard()[3:] == ["play black A5", "play black B5", "play white C3", "genmove white"]
 
 
 def test_rules_are_told_where_they_can_be(fake: Fake) -> None:
-    fake.engine(commands="kata-set-rules").choose(GameState.new(rules="aga"))
+    fake.engine(commands="kata-set-rules").choose(go.State.new(rules="aga"))
     [told] = [line for line in fake.heard() if line.startswith("kata-set-rules")]
     assert '"ko":"SITUATIONAL"' in told
     stubborn = fake.engine("if name == 'kata-set-rules': say('? no'); continue", commands="kata-set-rules")
-    stubborn.choose(GameState.new(rules="simple-go"))
+    stubborn.choose(go.State.new(rules="simple-go"))
     assert "kata-set-rules simple-go" in fake.heard()
 
 
 def test_thinking_time_is_told_where_it_can_be(fake: Fake) -> None:
     engine = fake.engine(commands="time_settings")
-    state = GameState.new(5)
+    state = go.State.new(5)
     for seconds in (3.7, 3.2, 0.2, None, None):
         engine.choose(state, seconds)
     told = [line for line in fake.heard() if line.startswith("time")]
@@ -164,7 +165,7 @@ def test_thinking_time_is_told_where_it_can_be(fake: Fake) -> None:
 def test_resignation_and_sloppy_answers(fake: Fake) -> None:
     answers = "['=RESIGN', '=d4', '=\\t Pass \\r']"
     engine = fake.engine(f"if name == 'genmove': say({answers}[len(moves)]); moves.append(1); continue")
-    state = GameState.new(9)
+    state = go.State.new(9)
     assert engine.choose(state).move == RESIGN
     assert engine.choose(state).move == from_gtp("D4", 9)
     assert engine.choose(state).move == PASS
@@ -174,7 +175,7 @@ def test_questions(fake: Fake) -> None:
     engine = fake.engine(
         "if name == 'showboard': say('=\\n X O\\n O X'); continue\nif name == 'no': say('? never'); continue"
     )
-    engine.sync(GameState.new(9))
+    engine.sync(go.State.new(9))
     assert engine.ask("showboard") == " X O\n O X"
     with pytest.raises(GtpRefusal, match="refused 'no': never"):
         engine.ask("no")
@@ -183,7 +184,7 @@ def test_questions(fake: Fake) -> None:
 
 def test_an_engine_that_floods_its_stderr_is_not_stuck(fake: Fake) -> None:
     engine = fake.engine("sys.stderr.write('x' * 300_000 + '\\n' * 1000)", moves="C3")
-    assert engine.choose(GameState.new(5)).move == from_gtp("C3", 5)
+    assert engine.choose(go.State.new(5)).move == from_gtp("C3", 5)
 
 
 # ---------------------------------------------------------------------------------------------- in war
@@ -211,7 +212,7 @@ def test_an_engine_that_fails_says_why_and_starts_again(how: str, fake: Fake) ->
     flag = repr(str(fake.folder / "failed"))
     first = f"if name == 'genmove' and not os.path.exists({flag}):\n    open({flag}, 'w').close()\n"
     engine = fake.engine(first + body, moves="C3")
-    state = GameState.new(9).play(PASS).play(PASS).previous
+    state = go.State.new(9).play(PASS).play(PASS).previous
     assert state is not None
     state = state.with_to_play(BLACK)
     with pytest.raises(AgentError, match=r"^python") as caught:
@@ -225,10 +226,10 @@ def test_a_hanging_engine_is_found_out_and_killed(fake: Fake) -> None:
     special = f"if name == 'genmove': open({str(pid_file)!r}, 'w').write(str(os.getpid())); threading_forever()"
     special = special.replace("threading_forever()", "os.read(os.pipe()[0], 1)")
     engine = fake.engine(special, timeout=20)
-    engine.sync(GameState.new(9))
+    engine.sync(go.State.new(9))
     engine.timeout = 0.3
     with pytest.raises(AgentError, match=r"did not answer 'genmove black' within 0.3 s"):
-        engine.choose(GameState.new(9))
+        engine.choose(go.State.new(9))
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
 
@@ -242,7 +243,7 @@ def test_seconds_for_thinking_come_on_top_of_the_timeout(fake: Fake, monkeypatch
         return ask(self, command, timeout)
 
     monkeypatch.setattr(GtpConnection, "ask", watched)
-    fake.engine(timeout=20).choose(GameState.new(9), seconds=7)
+    fake.engine(timeout=20).choose(go.State.new(9), seconds=7)
     assert (allowed["boardsize 9"], allowed["genmove black"]) == (20, 27)
 
 
@@ -251,7 +252,7 @@ def test_an_engine_that_speaks_unasked_is_not_believed(fake: Fake) -> None:
     # Which of the two is noticed depends on whether the surplus has arrived when the next command is sent.
     with pytest.raises(AgentError, match=r"spoke without being asked|no move"):
         for _ in range(50):
-            engine.choose(GameState.new(9))
+            engine.choose(go.State.new(9))
 
 
 def test_a_child_of_the_engines_dies_with_it(fake: Fake) -> None:
@@ -261,7 +262,7 @@ def test_a_child_of_the_engines_dies_with_it(fake: Fake) -> None:
     child = f"import os; fifo = open({fifo!r}, 'wb', 0); fifo.write(b'x'); os.read(os.pipe()[0], 1)"
     special = f"if name == 'boardsize': import subprocess; subprocess.Popen([sys.executable, '-c', {child!r}])"
     engine = fake.engine(special)
-    engine.choose(GameState.new(9))
+    engine.choose(go.State.new(9))
     with open(reader, "rb", buffering=0) as stream:
         assert select.select([stream], [], [], 60)[0] and stream.read(9) == b"x"  # the child is there
         engine.close()
@@ -270,12 +271,12 @@ def test_a_child_of_the_engines_dies_with_it(fake: Fake) -> None:
 
 def test_close_is_final_and_may_be_repeated(fake: Fake) -> None:
     engine = fake.engine()
-    engine.choose(GameState.new(9))
+    engine.choose(go.State.new(9))
     engine.close()
     engine.close()
     assert fake.heard()[-1] == "quit"
     with pytest.raises(AgentError, match="has been closed"):
-        engine.choose(GameState.new(9))
+        engine.choose(go.State.new(9))
     unused = fake.engine()
     unused.close()
 
@@ -288,7 +289,7 @@ def test_close_ends_a_choose_in_another_thread(fake: Fake) -> None:
 
     def choose() -> None:
         try:
-            engine.choose(GameState.new(9))
+            engine.choose(go.State.new(9))
         except AgentError as error:
             errors.append(error)
 
@@ -320,7 +321,7 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     script.write_text("\x7fELF junk")
     script.chmod(0o755)
     with pytest.raises(AgentError, match="engine did not start"):
-        GtpEngine(str(script)).choose(GameState.new(9))
+        GtpEngine(str(script)).choose(go.State.new(9))
 
 
 # ---------------------------------------------------------------------------------------- real engines
@@ -329,7 +330,7 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
 def test_gnu_go_plays_a_handicap_game(gnugo: str, fake: Fake) -> None:
     engine = fake.track(GtpEngine(f"{gnugo} --mode gtp --level 1"))
     assert engine.name == "gnugo"
-    state = GameState.new(7, handicap=2)
+    state = go.State.new(7, handicap=2)
     while not state.is_over and state.move_number < 30:
         state = state.play(engine.choose(state).move)
     engine.sync(state)
@@ -340,7 +341,7 @@ def test_gnu_go_plays_a_handicap_game(gnugo: str, fake: Fake) -> None:
 
 def test_gnu_go_knows_the_position_it_is_given(gnugo: str, fake: Fake) -> None:
     engine = fake.track(GtpEngine(f"{gnugo} --mode gtp --level 1"))
-    state = GameState.setup(9, black=[0, 40], white=[80]).play(30).play(50).play(PASS)
+    state = go.State.setup(9, black=[0, 40], white=[80]).play(30).play(50).play(PASS)
     engine.sync(state)
     for color, name in ((BLACK, "black"), (WHITE, "white")):
         points = sorted(from_gtp(word, 9) for word in engine.ask(f"list_stones {name}").split())
@@ -352,7 +353,7 @@ def test_several_engines_play_at_once(gnugo: str, fake: Fake) -> None:
 
     def play() -> None:
         engine = fake.track(GtpEngine(f"{gnugo} --mode gtp --level 1 --seed 1"))
-        state = GameState.new(5)
+        state = go.State.new(5)
         while not state.is_over and state.move_number < 12:
             state = state.play(engine.choose(state).move)
         games.append(state.moves)
@@ -371,7 +372,7 @@ def test_tengen_plays_tengen_by_all_rules(fake: Fake) -> None:
     python = shlex.quote(sys.executable)
     engine = fake.track(GtpEngine(f"{python} -c {code} gtp --agent random --seed 1", timeout=300))
     for rules in RULES:
-        state = GameState.new(5, rules=rules, komi=4.5)
+        state = go.State.new(5, rules=rules, komi=4.5)
         while not state.is_over and state.move_number < 40:
             state = state.play(engine.choose(state).move)
         engine.sync(state)

@@ -6,7 +6,8 @@ import pytest
 from tengen.agents import passing
 from tengen.agents.passing import Pass, count_now, may_pass, wins_by_passing
 from tengen.agents.registry import load_agent
-from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 
 from ..games.go.positions import state_from
 
@@ -24,7 +25,7 @@ ONE_POINT_LEFT = """
 """
 
 
-def after_a_pass(diagram: str, rules: str, komi: float, to_play: int = BLACK) -> GameState:
+def after_a_pass(diagram: str, rules: str, komi: float, to_play: int = BLACK) -> go.State:
     """The position with this player to move, the other having passed."""
     return state_from(diagram, rules, 3 - to_play, komi).play(PASS)
 
@@ -116,7 +117,7 @@ def test_questions_of_agents_without_a_search() -> None:
 
 def test_a_pass_that_is_not_legal_is_not_asked_for() -> None:
     """Under simple-go rules, who has a move left has to make it."""
-    state = GameState.new(3, "simple-go", 0.5)
+    state = go.State.new(3, "simple-go", 0.5)
     assert not state.is_legal(PASS)
     assert not may_pass(state) and not wins_by_passing(state)
 
@@ -130,10 +131,10 @@ def test_little_time_reads_life_and_death_less_deeply(
 ) -> None:
     asked: list[int] = []
 
-    def read(state: GameState, playouts: int) -> np.ndarray:
+    def read(state: go.State, playouts: int) -> np.ndarray:
         asked.append(playouts)
         return np.zeros(len(state.board.color), np.int64)
 
     monkeypatch.setattr(passing, "search_ownership", read)
-    count_now(GameState.new(size), seconds)
+    count_now(go.State.new(size), seconds)
     assert asked == [playouts]

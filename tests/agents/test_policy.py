@@ -10,8 +10,9 @@ from tengen.agents.agent import AgentError
 from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
+from tengen.games import go
 from tengen.games.game import game_of
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
 from tengen.nets.model_file import ModelCard, save_model
@@ -29,7 +30,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_plays_whole_games_of_legal_moves_and_fills_no_eye(model: Path, temperature: float) -> None:
-    state = GameState.new(7, "tromp-taylor")
+    state = go.State.new(7, "tromp-taylor")
     agent = PolicyAgent(Policy(str(model), temperature, seed=1))
     while not state.is_over and state.move_number < 300:
         move = agent.choose(state).move
@@ -40,7 +41,7 @@ def test_plays_whole_games_of_legal_moves_and_fills_no_eye(model: Path, temperat
 
 
 def test_the_greedy_player_plays_the_likeliest_move_and_says_how_likely(model: Path) -> None:
-    state = GameState.new(7).play(24)
+    state = go.State.new(7).play(24)
     decision = load_agent(f"policy:{model}").choose(state)
     assert decision.move == max(decision.priors, key=lambda move: decision.priors[move])
     assert 0 < sum(decision.priors.values()) <= 1 + 1e-6
@@ -49,7 +50,7 @@ def test_the_greedy_player_plays_the_likeliest_move_and_says_how_likely(model: P
 
 def test_temperature_draws_among_likely_moves_and_a_seed_repeats_them(model: Path) -> None:
     def opening(seed: int) -> list[int]:
-        state, agent = GameState.new(7), PolicyAgent(Policy(str(model), 1.0, seed))
+        state, agent = go.State.new(7), PolicyAgent(Policy(str(model), 1.0, seed))
         for _ in range(8):
             state = state.play(agent.choose(state).move)
         return [move for _, move in state.moves]
@@ -60,12 +61,12 @@ def test_temperature_draws_among_likely_moves_and_a_seed_repeats_them(model: Pat
 
 def test_passes_after_a_pass_when_the_count_is_won(model: Path) -> None:
     black = [row * 7 + col for row in range(7) for col in range(7) if (row + col) % 2 and row < 6] + [42, 44, 46, 48]
-    state = GameState.setup(7, "chinese", 0.5, black=black, to_play=WHITE).play(PASS)
+    state = go.State.setup(7, "chinese", 0.5, black=black, to_play=WHITE).play(PASS)
     assert PolicyAgent(Policy(str(model))).choose(state).move == PASS
 
 
 def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
-    state = GameState.setup(5, "chinese", 0.5, black=[1, 5, 6, 7, 3, 9, 8], to_play=BLACK)
+    state = go.State.setup(5, "chinese", 0.5, black=[1, 5, 6, 7, 3, 9, 8], to_play=BLACK)
     moves = game_of(state).sensible_moves(state)
     assert PASS in moves
     assert 0 not in moves, "the corner is an eye"
@@ -74,7 +75,7 @@ def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
 
 def test_another_board_size_is_refused(model: Path) -> None:
     with pytest.raises(AgentError, match="7x7 only"):
-        load_agent(f"policy:model={model}").choose(GameState.new(9))
+        load_agent(f"policy:model={model}").choose(go.State.new(9))
 
 
 def test_a_match_on_another_board_size_is_refused_before_it_begins(model: Path, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_a_game_against_a_network_starts(model: Path) -> None:
 
 
 def test_a_finished_game_is_passed(model: Path) -> None:
-    over = GameState.new(7).play(PASS).play(PASS)
+    over = go.State.new(7).play(PASS).play(PASS)
     for spec in (f"policy:{model}", "uct:playouts=10", "fast-policy", "random"):
         assert load_agent(spec).choose(over).move == PASS
 
@@ -104,7 +105,7 @@ def test_what_cannot_be_loaded_says_so(spec: str) -> None:
 
 
 def test_the_same_position_gives_the_same_answer(model: Path) -> None:
-    state, agent = GameState.new(7), PolicyAgent(Policy(str(model)))
+    state, agent = go.State.new(7), PolicyAgent(Policy(str(model)))
     first, second = agent.choose(state), agent.choose(state)
     assert first.move == second.move
     assert np.allclose(list(first.priors.values()), list(second.priors.values()))

@@ -70,7 +70,7 @@ def test_a_limit_is_added_where_a_spec_has_none(spec: str, limits: dict[str, int
 
 @pytest.mark.parametrize("spec", ["minimax", "policy", "fast-policy"])
 def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
-    agent, state = load_agent(spec), microchess.GameState.new()
+    agent, state = load_agent(spec), microchess.State.new()
     assert isinstance(agent, NeedsCheck)
     for ask in (agent.choose, agent.check):
         with pytest.raises(AgentError, match=r"plays Go, and this is a game of Microchess$"):
@@ -80,8 +80,8 @@ def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["random", "alphabeta:depth=3", "uct:playouts=100"])
 def test_players_of_every_game_finish_a_game_of_microchess(spec: str) -> None:
-    def play(seed: int) -> microchess.GameState:
-        agent, state = load_agent(spec, seed), microchess.GameState.new(rules="ncsoft")
+    def play(seed: int) -> microchess.State:
+        agent, state = load_agent(spec, seed), microchess.State.new(rules="ncsoft")
         while not state.is_over:
             state = state.play(agent.choose(state).move)
         return state

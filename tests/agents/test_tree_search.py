@@ -8,8 +8,8 @@ from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
 from tengen.agents.tree_search import Limits
-from tengen.games import microchess
-from tengen.games.go import PASS, GameState
+from tengen.games import go, microchess
+from tengen.games.go import PASS
 from tengen.search.searcher import NODE_BYTES
 
 from ..games.go.positions import state_from
@@ -49,8 +49,8 @@ def test_a_node_takes_as_many_bytes_as_is_said() -> None:
     assert sum(array.nbytes for array in trees if array.ndim == 2) == 1000 * NODE_BYTES
 
 
-@pytest.mark.parametrize("state", [GameState.new(5), microchess.GameState.new()], ids=["go", "microchess"])
-def test_a_full_tree_is_searched_on_inside_and_the_note_says_so(state: GameState) -> None:
+@pytest.mark.parametrize("state", [go.State.new(5), microchess.State.new()], ids=["go", "microchess"])
+def test_a_full_tree_is_searched_on_inside_and_the_note_says_so(state: go.State) -> None:
     small = MctsAgent(Mcts(playouts=3000, nodes=1000, seed=1))
     decision = small.choose(state)
     assert decision.note.endswith(", the tree is full")
@@ -61,7 +61,7 @@ def test_a_full_tree_is_searched_on_inside_and_the_note_says_so(state: GameState
 
 
 def test_a_full_tree_has_room_again_after_a_move() -> None:
-    agent, state = MctsAgent(Mcts(playouts=400, nodes=3000, seed=1)), GameState.new(5)
+    agent, state = MctsAgent(Mcts(playouts=400, nodes=3000, seed=1)), go.State.new(5)
     for _ in range(6):
         decision = agent.choose(state)
         assert decision.nodes >= 400
@@ -99,7 +99,7 @@ def test_counting_the_position_is_part_of_the_time_for_a_move(spec: str, monkeyp
         now[0] += 0.01
         return now[0]
 
-    def count(state: GameState, seconds: float | None) -> Count:
+    def count(state: go.State, seconds: float | None) -> Count:
         assert seconds == 4.0
         now[0] += 3.0
         return Count(-1.0, frozenset(), Pass.LOSES)

@@ -14,8 +14,8 @@ from tengen.agents.agent import AgentError
 from tengen.agents.registry import load_agent
 from tengen.agents.uci import Uci, UciEngine
 from tengen.agents.uci_connection import UciConnection
-from tengen.games import go
-from tengen.games.microchess import GameState, variants_path
+from tengen.games import go, microchess
+from tengen.games.microchess import variants_path
 
 # A well-behaved engine that notes every command in a file and plays the moves it was given; each test changes
 # how it answers one command.
@@ -87,7 +87,7 @@ def fake(tmp_path: Path) -> Iterator[Fake]:
         engine.close()
 
 
-def played(state: GameState, *names: str) -> GameState:
+def played(state: microchess.State, *names: str) -> microchess.State:
     for name in names:
         state = state.play(state.parse_move(name))
     return state
@@ -101,7 +101,7 @@ START = "position fen knbr/p3/4/3P/RBNK w Qk - 0 1"
 
 def test_the_engine_hears_the_whole_game_and_when_a_new_one_begins(fake: Fake) -> None:
     engine = fake.engine(moves="a1a2 a2a3")
-    state = GameState.new()
+    state = microchess.State.new()
     state = state.play(engine.choose(state).move)
     assert fake.heard() == [
         "setoption name Threads value 1",
@@ -113,28 +113,28 @@ def test_the_engine_hears_the_whole_game_and_when_a_new_one_begins(fake: Fake) -
     state = played(state, "d5d3")
     state = state.play(engine.choose(state).move)
     assert fake.heard() == [f"{START} moves a1a2 d5d3", "go movetime 100"]
-    engine.choose(GameState.new())
+    engine.choose(microchess.State.new())
     assert fake.heard()[:2] == ["ucinewgame", START]
 
 
 def test_the_variant_follows_the_double_step(fake: Fake) -> None:
     engine = fake.engine()
-    engine.choose(GameState.new(double_step=False))
+    engine.choose(microchess.State.new(double_step=False))
     assert "setoption name UCI_Variant value microchess" in fake.heard()
-    engine.choose(GameState.new(double_step=True))
+    engine.choose(microchess.State.new(double_step=True))
     assert fake.heard()[:2] == ["setoption name UCI_Variant value microchessds", "ucinewgame"]
 
 
 def test_the_rules_are_told_to_an_engine_that_asks_for_them(fake: Fake) -> None:
     engine = fake.engine(options="option name Rules type combo default standard var standard var ncsoft")
-    engine.choose(GameState.new("ncsoft"))
+    engine.choose(microchess.State.new("ncsoft"))
     assert "setoption name Rules value ncsoft" in fake.heard()
-    engine.choose(GameState.new("standard"))
+    engine.choose(microchess.State.new("standard"))
     assert fake.heard()[:2] == ["setoption name Rules value standard", "ucinewgame"]
 
 
 def test_a_game_from_a_position_is_told_by_its_fen(fake: Fake) -> None:
-    state = GameState.from_fen("1k2/4/4/4/R2K w - - 3 9")
+    state = microchess.State.from_fen("1k2/4/4/4/R2K w - - 3 9")
     fake.engine().choose(played(state, "d1c1", "b5c5"))
     assert "position fen 1k2/4/4/4/R2K w - - 3 9 moves d1c1 b5c5" in fake.heard()
 
@@ -152,13 +152,13 @@ def test_a_game_from_a_position_is_told_by_its_fen(fake: Fake) -> None:
     ],
 )
 def test_limits_are_told(fake: Fake, settings: dict[str, int], seconds: float | None, go: str) -> None:
-    fake.engine(**settings).choose(GameState.new(), seconds)
+    fake.engine(**settings).choose(microchess.State.new(), seconds)
     assert fake.heard()[-1] == go
 
 
 def test_options_are_set_where_they_exist(fake: Fake) -> None:
     options = "option name Skill Level type spin default 20 min -20 max 20\\noption name Hash type spin min 1 max 64"
-    fake.engine(options=options, skill=-5, threads=3, hash=32).choose(GameState.new())
+    fake.engine(options=options, skill=-5, threads=3, hash=32).choose(microchess.State.new())
     told = [line for line in fake.heard() if "UCI_Variant" not in line and line.startswith("setoption")]
     assert told == [
         "setoption name Threads value 3",
@@ -176,7 +176,7 @@ def test_a_decision_tells_what_the_engine_found(fake: Fake) -> None:
         "    say('info currmove a1a2')\n"
         "    say('bestmove a1a3 ponder d5d3'); continue"
     )
-    state = GameState.new()
+    state = microchess.State.new()
     decision = fake.engine(special).choose(state)
     assert state.move_name(decision.move) == "a1a3"
     assert decision.value == pytest.approx(0.666, abs=1e-3)
@@ -188,7 +188,7 @@ def test_a_decision_tells_what_the_engine_found(fake: Fake) -> None:
 )
 def test_scores_of_every_kind(fake: Fake, score: str, value: float | None) -> None:
     special = f"if name == 'go': say('info depth 1 score {score} pv a1a2'); say('bestmove a1a2'); continue"
-    decision = fake.engine(special).choose(GameState.new())
+    decision = fake.engine(special).choose(microchess.State.new())
     assert decision.value == (None if value is None else pytest.approx(value, abs=1e-9))
 
 
@@ -200,7 +200,7 @@ def test_an_engine_that_floods_is_not_stuck(fake: Fake) -> None:
         "elif name == 'isready':\n"
         "    for i in range(9_000): sys.stdout.write('bestmove a1a3\\n')\n"
     )
-    state = GameState.new()
+    state = microchess.State.new()
     assert state.move_name(fake.engine(special, moves="b1a2").choose(state).move) == "b1a2"
 
 
@@ -226,7 +226,7 @@ def test_an_engine_that_fails_says_why_and_starts_again(how: str, fake: Fake) ->
     # It fails on its first go only: a file remembers that across restarts.
     flag = repr(str(fake.folder / "failed"))
     first = f"if name == 'go' and not os.path.exists({flag}):\n    open({flag}, 'w').close()\n    {special}"
-    engine, state = fake.engine(first, moves="c1b3"), GameState.new()
+    engine, state = fake.engine(first, moves="c1b3"), microchess.State.new()
     with pytest.raises(AgentError, match=r"^python") as caught:
         engine.choose(state)
     assert message in str(caught.value)
@@ -251,7 +251,7 @@ def test_a_hanging_engine_is_found_out_and_killed(fake: Fake) -> None:
     note_pid = f"if name == 'uci': open({str(pid_file)!r}, 'w').write(str(os.getpid()))"
     engine = fake.engine(f"{note_pid}\nif name == 'go': os.read(os.pipe()[0], 1)", movetime=100)
     with pytest.raises(AgentError, match=r"did not answer 'go movetime 100' within 0.3 s$"):
-        engine.choose(GameState.new())
+        engine.choose(microchess.State.new())
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
 
@@ -260,7 +260,7 @@ def test_a_hanging_engine_is_found_out_and_killed(fake: Fake) -> None:
 def test_an_engine_that_talks_for_ever_is_found_out(fake: Fake) -> None:
     engine = fake.engine("if name == 'go':\n    while True: print('info depth 1', flush=True)")
     with pytest.raises(AgentError, match=r"did not answer 'go movetime 100' within 0.3 s"):
-        engine.choose(GameState.new())
+        engine.choose(microchess.State.new())
 
 
 def test_thinking_time_comes_on_top_of_the_timeout(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,35 +272,35 @@ def test_thinking_time_comes_on_top_of_the_timeout(fake: Fake, monkeypatch: pyte
         return ask(self, command, last_word, timeout)
 
     monkeypatch.setattr(UciConnection, "ask", watched)
-    fake.engine(movetime=7000).choose(GameState.new())
+    fake.engine(movetime=7000).choose(microchess.State.new())
     assert (allowed["isready"], allowed["go movetime 7000"]) == (20, 27)
 
 
 def test_what_does_not_speak_uci(fake: Fake) -> None:
     with pytest.raises(AgentError, match="ended with exit code 3"):
-        fake.engine("sys.exit(3)").check(GameState.new())
+        fake.engine("sys.exit(3)").check(microchess.State.new())
     silent = fake.engine("if name == 'uci': say('Error: unknown command'); continue", timeout=1.0)
     with pytest.raises(AgentError, match="did not answer 'uci' within 1 s"):
-        silent.check(GameState.new())
+        silent.check(microchess.State.new())
 
 
 def test_an_engine_without_the_game(fake: Fake) -> None:
     with pytest.raises(AgentError, match="does not know the variant 'microchessds'"):
-        fake.engine(variants="atomic").check(GameState.new())
+        fake.engine(variants="atomic").check(microchess.State.new())
     path = "option name VariantPath type string default <empty>"
     with pytest.raises(AgentError, match="does not know the variant 'microchessds'"):
-        fake.engine(variants="atomic", options=path).check(GameState.new())
+        fake.engine(variants="atomic", options=path).check(microchess.State.new())
     assert f"setoption name VariantPath value {variants_path()}" in fake.heard()
     plain = fake.engine("if name == 'uci': say('id name Chess only\\nuciok'); continue")
     with pytest.raises(AgentError, match="plays no variants of chess: use one that does, such as fairy-stockfish"):
-        plain.check(GameState.new())
+        plain.check(microchess.State.new())
 
 
 def test_options_that_the_engine_does_not_have(fake: Fake) -> None:
     with pytest.raises(AgentError, match="has no option 'Skill Level': leave that setting out"):
-        fake.engine(skill=3).check(GameState.new())
+        fake.engine(skill=3).check(microchess.State.new())
     with pytest.raises(AgentError, match="cannot set Threads to 5: it takes 1 to 4"):
-        fake.engine(threads=5).check(GameState.new())
+        fake.engine(threads=5).check(microchess.State.new())
 
 
 @pytest.mark.parametrize(
@@ -323,17 +323,17 @@ def test_go_is_not_its_game(fake: Fake) -> None:
     engine = fake.engine()
     for ask in (engine.choose, engine.check):
         with pytest.raises(AgentError, match=r"plays Microchess, and this is a game of Go$"):
-            ask(go.GameState.new(5))
+            ask(go.State.new(5))
 
 
 def test_close_is_final_and_may_be_repeated(fake: Fake) -> None:
     engine = fake.engine()
-    engine.choose(GameState.new())
+    engine.choose(microchess.State.new())
     engine.close()
     engine.close()
     assert fake.heard()[-1] == "quit"
     with pytest.raises(AgentError, match="has been closed"):
-        engine.choose(GameState.new())
+        engine.choose(microchess.State.new())
     fake.engine().close()
 
 
@@ -345,7 +345,7 @@ def test_close_ends_a_choose_in_another_thread(fake: Fake) -> None:
 
     def choose() -> None:
         try:
-            engine.choose(GameState.new())
+            engine.choose(microchess.State.new())
         except AgentError as error:
             errors.append(error)
 
@@ -369,7 +369,7 @@ def test_fairy_stockfish_knows_the_game_as_we_do(fairy_stockfish: str, double_st
         engine.tell(f"setoption name UCI_Variant value {'microchessds' if double_step else 'microchess'}")
         rng, seen = np.random.default_rng(1), 0
         for _ in range(8):
-            state = GameState.new(double_step=double_step)
+            state = microchess.State.new(double_step=double_step)
             while not state.is_over:
                 moves = " ".join(state.move_name(move) for _, move in state.moves)
                 engine.tell(f"position startpos moves {moves}" if moves else "position startpos")
@@ -385,7 +385,7 @@ def test_fairy_stockfish_knows_the_game_as_we_do(fairy_stockfish: str, double_st
 
 def test_fairy_stockfish_plays_a_whole_game_with_itself(fairy_stockfish: str, fake: Fake) -> None:
     engine = fake.track(UciEngine(Uci(fairy_stockfish, nodes=300)))
-    state = GameState.new()
+    state = microchess.State.new()
     while not state.is_over and state.move_number < 60:
         decision = engine.choose(state)
         assert decision.value is not None
@@ -395,7 +395,7 @@ def test_fairy_stockfish_plays_a_whole_game_with_itself(fairy_stockfish: str, fa
 
 
 def test_fairy_stockfish_finds_a_mate_and_says_so(fairy_stockfish: str, fake: Fake) -> None:
-    state = GameState.from_fen("k3/2Q1/1K2/4/4 w - - 0 1")
+    state = microchess.State.from_fen("k3/2Q1/1K2/4/4 w - - 0 1")
     decision = fake.track(UciEngine(Uci(fairy_stockfish, depth=4))).choose(state)
     assert state.play(decision.move).end_reason == "checkmate"
     assert decision.value == pytest.approx(1)
@@ -407,7 +407,7 @@ def test_tengen_plays_tengen_by_uci(agent: str, fake: Fake) -> None:
     program = f"{shlex.quote(sys.executable)} -c {code} uci --agent {agent} --seed 1"
     engine = fake.track(UciEngine(Uci(program, movetime=50), timeout=300))
     for double_step in (True, False):
-        state = GameState.new(rules="ncsoft", double_step=double_step)
+        state = microchess.State.new(rules="ncsoft", double_step=double_step)
         while not state.is_over:
             state = state.play(engine.choose(state).move)
         assert state.move_number > 10

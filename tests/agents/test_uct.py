@@ -9,8 +9,8 @@ import pytest
 from tengen.agents.agent import Stoppable
 from tengen.agents.registry import load_agent
 from tengen.agents.uct import Uct, UctAgent
-from tengen.games import microchess
-from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState
+from tengen.games import go, microchess
+from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE
 
 # Black owns the left, White the right, nothing is open; one white stone is dead in Black's corner.
 SETTLED = """
@@ -23,17 +23,17 @@ SETTLED = """
 """
 
 
-def state_of(diagram: str, to_play: int, rules: str = "chinese", komi: float = 0.5) -> GameState:
+def state_of(diagram: str, to_play: int, rules: str = "chinese", komi: float = 0.5) -> go.State:
     glyphs = diagram.split()
     size = int(len(glyphs) ** 0.5)
     black = [i for i, glyph in enumerate(glyphs) if glyph == "X"]
     white = [i for i, glyph in enumerate(glyphs) if glyph == "O"]
-    return GameState.setup(size, rules, komi, black, white, to_play)
+    return go.State.setup(size, rules, komi, black, white, to_play)
 
 
 @pytest.mark.parametrize("rules", RULES)
 def test_plays_whole_legal_games_under_every_rule_set(rules: str) -> None:
-    state = GameState.new(5, rules, komi=3.5)
+    state = go.State.new(5, rules, komi=3.5)
     players = {
         BLACK: UctAgent(Uct(playouts=40, seed=1, resign=0)),
         WHITE: UctAgent(Uct(playouts=40, seed=2, resign=0)),
@@ -47,7 +47,7 @@ def test_plays_whole_legal_games_under_every_rule_set(rules: str) -> None:
 def test_beats_the_random_player() -> None:
     uct, random = UctAgent(Uct(playouts=200, seed=1)), load_agent("random", seed=1)
     for color in (BLACK, WHITE):
-        state = GameState.new(7, "tromp-taylor")
+        state = go.State.new(7, "tromp-taylor")
         while not state.is_over:
             player = uct if state.to_play == color else random
             state = state.play(player.choose(state).move)
@@ -55,7 +55,7 @@ def test_beats_the_random_player() -> None:
 
 
 def test_playouts_limit_the_search_and_a_seed_repeats_it() -> None:
-    state = GameState.new(7)
+    state = go.State.new(7)
     one = UctAgent(Uct(playouts=700, seed=3)).choose(state)
     two = UctAgent(Uct(playouts=700, seed=3)).choose(state)
     assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
@@ -68,42 +68,42 @@ def test_time_limits_the_search() -> None:
     """The clock is ours: it jumps half a second at each look."""
     now = iter(np.arange(0, 1000, 0.5))
     agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
-    agent.choose(GameState.new(5))
+    agent.choose(go.State.new(5))
     assert 2.0 <= next(now) <= 3.5
 
-    agent.choose(GameState.new(5), seconds=1.0)
+    agent.choose(go.State.new(5), seconds=1.0)
     assert next(now) <= 6.0
 
 
 def test_the_tree_is_kept_from_move_to_move_and_dropped_for_another_game() -> None:
     agent = UctAgent(Uct(playouts=2000, seed=1))
-    state = GameState.new(5)
+    state = go.State.new(5)
     first = agent.choose(state)
     state = state.play(first.pv[0]).play(first.pv[1])
     second = agent.choose(state)
     assert sum(second.visits.values()) > 2000, "the subtree's visits were not reused"
-    elsewhere = GameState.new(5).play(0).play(1)
+    elsewhere = go.State.new(5).play(0).play(1)
     third = agent.choose(elsewhere)
     assert sum(third.visits.values()) <= 2000
     assert 0 not in third.visits and 1 not in third.visits
 
 
 def test_the_tree_is_not_kept_for_the_other_colour() -> None:
-    agent, state = UctAgent(Uct(playouts=2000, seed=1)), GameState.new(5)
+    agent, state = UctAgent(Uct(playouts=2000, seed=1)), go.State.new(5)
     agent.choose(state)
     assert sum(agent.choose(state.with_to_play(WHITE)).visits.values()) <= 2000
 
 
 def test_the_tree_has_room_for_the_board_at_hand() -> None:
     agent = UctAgent(Uct(playouts=100, seed=1))
-    agent.choose(GameState.new(5))
-    used = UctAgent(Uct(playouts=100, seed=1)).choose(GameState.new(13))
-    assert len(agent.choose(GameState.new(13)).pv) >= len(used.pv) - 1
+    agent.choose(go.State.new(5))
+    used = UctAgent(Uct(playouts=100, seed=1)).choose(go.State.new(13))
+    assert len(agent.choose(go.State.new(13)).pv) >= len(used.pv) - 1
 
 
 def test_undo_and_the_same_position_again() -> None:
     agent = UctAgent(Uct(playouts=300, seed=1))
-    state = GameState.new(5)
+    state = go.State.new(5)
     agent.choose(state)
     after = state.play(12)
     agent.choose(after)
@@ -132,7 +132,7 @@ def test_resigns_only_when_lost_and_only_if_it_may() -> None:
 
 
 def test_opens_on_a_sensible_point_of_9x9() -> None:
-    state = GameState.new(9, komi=7.0)
+    state = go.State.new(9, komi=7.0)
     move = UctAgent(Uct(playouts=5000, seed=1)).choose(state).move
     row, col = divmod(move, 9)
     assert 2 <= row <= 6 and 2 <= col <= 6
@@ -164,7 +164,7 @@ def test_settings_that_cannot_be_are_refused(spec: str) -> None:
 def test_plays_whole_legal_games_of_microchess_and_beats_the_random_player(rules: str, double_step: bool) -> None:
     uct, random = load_agent("uct:playouts=1500,seed=1"), load_agent("random:seed=1")
     for color in (microchess.WHITE, microchess.BLACK):
-        state = microchess.GameState.new(rules, double_step)
+        state = microchess.State.new(rules, double_step)
         while not state.is_over:
             player = uct if state.to_play == color else random
             state = state.play(player.choose(state).move)
@@ -172,7 +172,7 @@ def test_plays_whole_legal_games_of_microchess_and_beats_the_random_player(rules
 
 
 def test_playouts_limit_the_search_in_microchess_and_a_seed_repeats_it() -> None:
-    state = microchess.GameState.new()
+    state = microchess.State.new()
     one, two, other = (UctAgent(Uct(playouts=700, seed=seed)).choose(state) for seed in (3, 3, 4))
     assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
     assert one.visits != other.visits
@@ -183,13 +183,13 @@ def test_playouts_limit_the_search_in_microchess_and_a_seed_repeats_it() -> None
 
 
 def test_exploration_spreads_the_visits_in_microchess() -> None:
-    state = microchess.GameState.new("ncsoft")
+    state = microchess.State.new("ncsoft")
     narrow, wide = (UctAgent(Uct(playouts=2000, seed=3, exploration=c)).choose(state).visits for c in (0.1, 5.0))
     assert max(narrow.values()) > 2 * max(wide.values())
 
 
 def test_time_limits_the_search_in_microchess() -> None:
-    state = microchess.GameState.new()
+    state = microchess.State.new()
     now = iter(np.arange(0, 1000, 0.5))  # a clock that jumps half a second at each look
     agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
     agent.choose(state)
@@ -197,7 +197,7 @@ def test_time_limits_the_search_in_microchess() -> None:
 
 
 def test_a_search_can_be_stopped() -> None:
-    for state in (microchess.GameState.new(), GameState.new(5)):
+    for state in (microchess.State.new(), go.State.new(5)):
         agent = UctAgent(Uct(seconds=600, seed=1))
         assert isinstance(agent, Stoppable)
         timer = threading.Timer(0.3, agent.stop)
@@ -209,27 +209,27 @@ def test_a_search_can_be_stopped() -> None:
 
 def test_the_tree_is_kept_in_microchess_and_dropped_for_another_game() -> None:
     agent = UctAgent(Uct(playouts=2000, seed=1))
-    state = microchess.GameState.new()
+    state = microchess.State.new()
     first = agent.choose(state)
     after = state.play(first.pv[0]).play(first.pv[1])
     assert agent.choose(after).nodes > 2000, "the subtree's visits were not reused"
-    for other in (microchess.GameState.from_fen(after.fen()), state, microchess.GameState.new("ncsoft")):
+    for other in (microchess.State.from_fen(after.fen()), state, microchess.State.new("ncsoft")):
         assert agent.choose(other).nodes == 2000
-    assert agent.choose(GameState.new(5)).move in GameState.new(5).legal_moves()
+    assert agent.choose(go.State.new(5)).move in go.State.new(5).legal_moves()
     assert agent.choose(state).nodes == 2000
 
 
 @pytest.mark.parametrize("rules", microchess.RULE_SETS)
 def test_a_sure_win_is_taken_at_once(rules: str) -> None:
     """White wins at once, by mate or, under ncsoft rules, by stalemate; then in a few moves, whatever Black does."""
-    state = microchess.GameState.from_fen("k3/2Q1/1K2/4/4 w - - 0 1", rules)
+    state = microchess.State.from_fen("k3/2Q1/1K2/4/4 w - - 0 1", rules)
     decision = UctAgent(Uct(playouts=100_000, seed=1)).choose(state)
     assert decision.value == 1.0 and decision.nodes is not None and decision.nodes < 500
     assert state.play(decision.move).winner() == microchess.WHITE
 
     agent, state = (
         UctAgent(Uct(playouts=100_000, seed=1)),
-        microchess.GameState.from_fen("k3/4/1K2/4/3Q b - - 0 1", rules),
+        microchess.State.from_fen("k3/4/1K2/4/3Q b - - 0 1", rules),
     )
     state = state.play(state.legal_moves()[0])
     decision = agent.choose(state)
@@ -242,5 +242,5 @@ def test_a_sure_win_is_taken_at_once(rules: str) -> None:
 
 
 def test_a_game_of_microchess_that_is_over_is_resigned() -> None:
-    state = microchess.GameState.new().play(microchess.RESIGN)
+    state = microchess.State.new().play(microchess.RESIGN)
     assert UctAgent(Uct(playouts=10)).choose(state).move == microchess.RESIGN

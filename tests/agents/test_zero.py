@@ -14,8 +14,9 @@ from tengen.agents.agent import AgentError, Decision
 from tengen.agents.registry import load_agent
 from tengen.agents.zero import Gumbel, Zero, ZeroAgent
 from tengen.encode.game_spec import GameSpec
+from tengen.games import go
 from tengen.games.game import game_of
-from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState
+from tengen.games.go import BLACK, PASS, RESIGN, WHITE
 from tengen.games.go.options import GoOptions
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, save_model
@@ -28,7 +29,7 @@ from ..search.networks import searcher_of
 
 KINDS = {"zero": Zero, "gumbel": Gumbel}
 both_kinds = pytest.mark.parametrize("kind", KINDS)
-START = GameState.new(5, "chinese", 3.5)
+START = go.State.new(5, "chinese", 3.5)
 
 
 def new_model(folder: Path, size: int, value: bool = True, encoder: str = "compact", planes: int = 10) -> Path:
@@ -72,7 +73,7 @@ def told(decision: Decision) -> tuple[Any, ...]:
 @both_kinds
 @pytest.mark.parametrize("rules", ["chinese", "tromp-taylor", "aga", "new-zealand", "simple-go"])
 def test_plays_whole_legal_games(model: Path, kind: str, rules: str) -> None:
-    state = GameState.new(5, rules, 3.5)
+    state = go.State.new(5, rules, 3.5)
     players = {BLACK: agent_of(kind, model, sims=8), WHITE: agent_of(kind, model, sims=8, seed=2)}
     while not state.is_over and state.move_number < 160:
         state = state.play(players[state.to_play].choose(state).move)
@@ -236,14 +237,14 @@ def test_the_tree_is_kept_from_move_to_move(model: Path, kind: str) -> None:
 SEARCHED = START.play(12).play(7)
 ELSEWHERE = {
     "another game": START.play(0).play(1),
-    "a game of the same moves": GameState.new(5, "chinese", 3.5).play(12).play(7).play(8),
+    "a game of the same moves": go.State.new(5, "chinese", 3.5).play(12).play(7).play(8),
     "an undone move": START.play(12),
     "the other colour": SEARCHED.with_to_play(WHITE),
     "a move out of turn": SEARCHED.play(6, WHITE),
     "two moves of one colour": SEARCHED.play(6, WHITE).with_to_play(WHITE),
     "a turn given back": SEARCHED.play(6).with_to_play(BLACK),
     "another komi": SEARCHED.with_komi(0.5),
-    "other rules": GameState.new(5, "tromp-taylor", 3.5).play(12).play(7),
+    "other rules": go.State.new(5, "tromp-taylor", 3.5).play(12).play(7),
 }
 
 
@@ -339,7 +340,7 @@ def test_what_is_solved_is_certain_whatever_the_network_thinks(
 ) -> None:
     """A fight on 3x3 that Black wins, as alpha-beta finds (see the tests of the searcher)."""
     monkeypatch.setattr(zero, "load_evaluator", lambda name, backend: _with(load_evaluator(name, backend), Pessimist))
-    state = GameState.new(3, "tromp-taylor", 0.0)
+    state = go.State.new(3, "tromp-taylor", 0.0)
     for move in [8, 3, 0, 5, 7, 6, 1, 2]:
         state = state.play(move)
     agent = agent_of(kind, new_model(models, 3), sims=50_000, resign=0.4)
@@ -350,7 +351,7 @@ def test_what_is_solved_is_certain_whatever_the_network_thinks(
 
 
 def test_a_handicap_s_bonus_counts() -> None:
-    for state, komi in ((GameState.new(9, "chinese", 0.5, handicap=3), 3.5), (GameState.new(9, "chinese", 6.5), 6.5)):
+    for state, komi in ((go.State.new(9, "chinese", 0.5, handicap=3), 3.5), (go.State.new(9, "chinese", 6.5), 6.5)):
         batch = GameSpec(game_of(state).options_of(state), "compact").batch
         games = batch.allocate(1)
         assert games.komi[0] == komi
@@ -366,9 +367,9 @@ def test_states_it_cannot_play_are_refused_in_one_line(model: Path, kind: str) -
     agent = agent_of(kind, model, sims=4)
     for ask in (agent.check, agent.choose):
         with pytest.raises(AgentError, match="plays on 5x5 only, and this board is 9x9"):
-            ask(GameState.new(9))
+            ask(go.State.new(9))
         with pytest.raises(AgentError, match="counted by area here, which japanese rules do not"):
-            ask(GameState.new(5, "japanese"))
+            ask(go.State.new(5, "japanese"))
         with pytest.raises(AgentError, match="plays Go, and this is a game of Microchess"):
             ask(SimpleNamespace(game="microchess"))  # type: ignore[arg-type]
     agent.check(START)

@@ -7,7 +7,8 @@ import pytest
 
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.random import Random, RandomAgent
-from tengen.games.go import PASS, RESIGN, GameState
+from tengen.games import go
+from tengen.games.go import PASS, RESIGN
 
 LoadFake = Callable[..., Agent]
 
@@ -15,10 +16,10 @@ LoadFake = Callable[..., Agent]
 class Fake:
     """Decides by a function of the state."""
 
-    def __init__(self, name: str, decide: Callable[[GameState], int]) -> None:
+    def __init__(self, name: str, decide: Callable[[go.State], int]) -> None:
         self.name, self.decide = name, decide
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
         return Decision(self.decide(state), value=0.25, note=f"cap {seconds}")
 
     def close(self) -> None:
@@ -36,12 +37,12 @@ def _load(spec: str, seed: int = 0) -> Agent:
     number = int(text or 0)
     rng = np.random.default_rng(seed)
 
-    def die(state: GameState) -> int:
+    def die(state: go.State) -> int:
         if state.move_number >= number:
             raise AgentError("fake ended with exit code 1")
         return state.legal_moves()[0]
 
-    kinds: dict[str, Callable[[GameState], int]] = {
+    kinds: dict[str, Callable[[go.State], int]] = {
         "pass": lambda state: PASS,
         "resign": lambda state: RESIGN,
         "repeat": lambda state: number,

@@ -11,8 +11,9 @@ from tengen.arena.game import play_game
 from tengen.arena.match import Match, first_of, opening, run_match
 from tengen.arena.results import GameResult, other
 from tengen.arena.summary import score_of, summarize
+from tengen.games import microchess
 from tengen.games.game import get_game
-from tengen.games.microchess import BLACK, WHITE, GameState, from_pgn
+from tengen.games.microchess import BLACK, WHITE, from_pgn
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.alphabeta import AlphaBetaSearch
 
@@ -24,7 +25,7 @@ def plan(a: str, b: str, **settings: object) -> Match:
     return Match(a, b, MicrochessOptions.of(options), **settings)  # type: ignore[arg-type]
 
 
-def read(folder: Path, game: int) -> tuple[GameState, dict[str, str]]:
+def read(folder: Path, game: int) -> tuple[microchess.State, dict[str, str]]:
     return from_pgn((folder / "games" / f"{game:04d}.pgn").read_text())
 
 
@@ -52,7 +53,7 @@ def test_openings_are_neither_over_nor_won(settings: dict[str, object]) -> None:
     search = AlphaBetaSearch(game.batch(game.options_of(opening(match, 1))), table_bits=16)
     for game in range(1, 40, 2):
         state = opening(match, game)
-        assert isinstance(state, GameState) and not state.is_over
+        assert isinstance(state, microchess.State) and not state.is_over
         value = search.run(state, 4).value
         assert value is not None and abs(value) <= 350  # at another depth than it was chosen by: no piece is lost
 
@@ -101,7 +102,7 @@ def test_an_opening_that_is_too_long_is_refused() -> None:
     ],
 )
 def test_an_agent_at_fault_loses_with_the_reason(load_fake: LoadFake, spec: str, reason: str) -> None:
-    start = GameState.new()
+    start = microchess.State.new()
     record = play_game(load_fake(spec), load_fake("random"), start)
     assert (record.winner, record.result, record.ending) == (BLACK, "0-1", "forfeit")
     assert record.reason.startswith(reason)
@@ -110,9 +111,9 @@ def test_an_agent_at_fault_loses_with_the_reason(load_fake: LoadFake, spec: str,
 
 
 def test_resignation_and_the_move_limit(load_fake: LoadFake) -> None:
-    record = play_game(load_fake("resign"), load_fake("random"), GameState.new())
+    record = play_game(load_fake("resign"), load_fake("random"), microchess.State.new())
     assert (record.winner, record.result, record.ending) == (BLACK, "0-1", "resignation")
-    record = play_game(load_fake("random"), load_fake("random", 1), GameState.new(), max_moves=3)
+    record = play_game(load_fake("random"), load_fake("random", 1), microchess.State.new(), max_moves=3)
     assert (record.winner, record.result, record.ending, record.state.move_number) == (0, "1/2-1/2", "move limit", 3)
 
 

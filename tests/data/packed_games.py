@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.sgf import write_sgf
 
 
-def random_game(seed: int, size: int = 9, moves: int = 40, handicap: int = 0) -> GameState:
+def random_game(seed: int, size: int = 9, moves: int = 40, handicap: int = 0) -> go.State:
     """A legal game of random moves."""
     rng = np.random.default_rng(seed)
-    state = GameState.new(size, "japanese", 6.5, handicap)
+    state = go.State.new(size, "japanese", 6.5, handicap)
     for _ in range(moves):
         legal = state.legal_moves()
         if state.is_over or len(legal) == 1:

@@ -11,7 +11,8 @@ from tengen.data.build import build_dataset
 from tengen.data.dataset import TEST_PERCENT, Dataset, DatasetError, is_test, select
 from tengen.data.position import position_of
 from tengen.data.statistics import dataset_statistics
-from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, WHITE
 from tengen.games.go.positions import allocate_positions, encode_move, replay
 from tengen.games.go.sgf import read_sgf, write_sgf
 
@@ -22,14 +23,14 @@ RANKS = [("7d", "6d"), ("9p", "8p"), ("1k", "5k"), ("", "6d"), ("3d", "3d"), ("6
 
 
 @cache
-def states() -> list[GameState]:
+def states() -> list[go.State]:
     """Ten games on three sizes of boards."""
     nine = [random_game(seed, 9, 30) for seed in range(6)]
     nineteen = [random_game(seed, 19, 60, handicap) for seed, handicap in ((10, 0), (11, 2), (12, 9))]
     return [*nine, *nineteen, random_game(20, 13, 20)]
 
 
-def made(state: GameState, index: int) -> bytes:
+def made(state: go.State, index: int) -> bytes:
     """A record with ranks, a year and a result."""
     black, white = RANKS[index % len(RANKS)]
     extra = f"BR[{black}]WR[{white}]DT[{2000 + index}-01-01]RE[{'BW'[index % 2]}+{index}.5]"

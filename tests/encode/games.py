@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.go.guided import CANDIDATES, guided_move
@@ -20,9 +21,9 @@ RECORDS = sorted((Path(__file__).parents[3] / "shared" / "data" / "kgs").glob("*
 """Archives of real games, on machines that have them."""
 
 
-def guided_game(size: int, seed: int, handicap: int = 0) -> list[GameState]:
+def guided_game(size: int, seed: int, handicap: int = 0) -> list[go.State]:
     """The states of a game of guided playouts: full of ataris, kos and ladders."""
-    states = [GameState.new(size, "tromp-taylor", handicap=handicap)]
+    states = [go.State.new(size, "tromp-taylor", handicap=handicap)]
     found, random = np.empty(CANDIDATES, np.int64), 2 * seed + 1
     last = before = NO_CELL
     while not states[-1].is_over and len(states) < 2 * size * size:
@@ -35,10 +36,10 @@ def guided_game(size: int, seed: int, handicap: int = 0) -> list[GameState]:
     return states
 
 
-def mixed_states(size: int, count: int, seed: int) -> list[GameState]:
+def mixed_states(size: int, count: int, seed: int) -> list[go.State]:
     """`count` states: of guided games with and without handicap, of random games, and of stones strewn about."""
     rng = np.random.default_rng(seed)
-    states: list[GameState] = []
+    states: list[go.State] = []
     for number in itertools.count():
         if len(states) >= count:
             return states[:count]
@@ -51,19 +52,19 @@ def mixed_states(size: int, count: int, seed: int) -> list[GameState]:
     raise AssertionError
 
 
-def strewn(size: int, rng: np.random.Generator) -> GameState:
+def strewn(size: int, rng: np.random.Generator) -> go.State:
     """A state without a past: stones on a third of the points, all with liberties."""
-    state = GameState.setup(size, "chinese")
+    state = go.State.setup(size, "chinese")
     for point in rng.choice(size * size, size * size // 3, replace=False):
         color = int(rng.integers(BLACK, WHITE + 1))
         if state.is_legal(int(point), color):
             state = state.play(int(point), color)
     flat = state.stones.ravel()
     black, white = np.flatnonzero(flat == BLACK).tolist(), np.flatnonzero(flat == WHITE).tolist()
-    return GameState.setup(size, "chinese", None, black, white, int(rng.integers(BLACK, WHITE + 1)))
+    return go.State.setup(size, "chinese", None, black, white, int(rng.integers(BLACK, WHITE + 1)))
 
 
-def real_states(count: int) -> Iterator[GameState]:
+def real_states(count: int) -> Iterator[go.State]:
     """Positions of real games, one a game."""
     rng = np.random.default_rng(count)
     with tarfile.open(RECORDS[len(RECORDS) // 2]) as archive:
@@ -80,7 +81,7 @@ def real_states(count: int) -> Iterator[GameState]:
             yield state
 
 
-def as_records(games: list[GameState]) -> GameMoves:
+def as_records(games: list[go.State]) -> GameMoves:
     """Finished games in the flat form of datasets."""
     moves: list[int] = []
     setup: list[int] = []

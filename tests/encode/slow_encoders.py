@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE
 
 from ..games.go.diagrams import Point, Stones, all_points, beside, liberties_of, string_of, strings_of
 from ..games.go.slow_ladder import SlowReader, TooLongError
@@ -45,7 +46,7 @@ class Scene:
         return np.zeros((planes, self.size, self.size), np.uint8)
 
 
-def scene_of(state: GameState) -> Scene:
+def scene_of(state: go.State) -> Scene:
     """Play the game again from its set-up."""
     size = state.size
     black, white = state.setup_stones

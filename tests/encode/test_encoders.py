@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.encode import Encoder, EncoderError, encoder_names, get_encoder
-from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.games.go.positions import allocate_positions, positions_of, replay
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_move
 
@@ -19,7 +20,7 @@ from .slow_encoders import SLOW, UNKNOWN, scene_of
 every_encoder = pytest.mark.parametrize("name", encoder_names())
 
 
-def assert_as_slow(encoder: Encoder, states: list[GameState]) -> None:
+def assert_as_slow(encoder: Encoder, states: list[go.State]) -> None:
     """The encoder and its slow version agree on these states, plane by plane."""
     unknown = 0
     for planes, state in zip(encoder.encode(states), states):
@@ -67,7 +68,7 @@ def test_the_komi_is_that_of_the_slow_version(size: int) -> None:
 @every_encoder
 def test_planes_turn_with_the_board(name: str, size: int, numbers: list[int], k: int) -> None:
     states = states_of_game(size, "chinese", numbers)
-    turned = [GameState.new(size, "chinese")]
+    turned = [go.State.new(size, "chinese")]
     for _, move in states[-1].moves:
         turned.append(turned[-1].play(transform_move(move, k, size)))
     expected = transform_array(get_encoder(name).encode(states), k)
@@ -100,8 +101,8 @@ def test_the_batch_does_not_matter_nor_the_thread(name: str) -> None:
 def test_these_planes_do_not_know_which_colour_is_black(name: str) -> None:
     for state in mixed_states(7, 40, seed=3):
         black, white = ([p for p in range(49) if state.color_at(p) == color] for color in (BLACK, WHITE))
-        seen = GameState.setup(7, "chinese", None, black, white, state.to_play)
-        mirrored = GameState.setup(7, "chinese", None, white, black, 3 - state.to_play)
+        seen = go.State.setup(7, "chinese", None, black, white, state.to_play)
+        mirrored = go.State.setup(7, "chinese", None, white, black, 3 - state.to_play)
         planes, swapped = get_encoder(name).encode([seen, mirrored])
         assert np.array_equal(planes, swapped)
 
@@ -110,7 +111,7 @@ def test_these_planes_do_not_know_which_colour_is_black(name: str) -> None:
 def test_every_plane_has_a_meaning_of_its_own(name: str) -> None:
     encoder = get_encoder(name)
     assert encoder.planes == len(encoder.meanings) == len(set(encoder.meanings))
-    assert encoder.encode([GameState.new(5)]).shape == (1, encoder.planes, 5, 5)
+    assert encoder.encode([go.State.new(5)]).shape == (1, encoder.planes, 5, 5)
 
 
 # ---------------------------------------------------------------------------------- AlphaGo, by example
@@ -181,7 +182,7 @@ def test_filling_an_eye_is_a_move_but_not_a_sensible_one() -> None:
 
 
 def test_the_last_eight_moves_have_planes_of_their_own() -> None:
-    state, encoder = GameState.new(5), get_encoder("alphago")
+    state, encoder = go.State.new(5), get_encoder("alphago")
     points = [0, 2, 4, 10, 12, PASS, 14, 20, 22, 24]
     for point in points:
         state = state.play(point)
@@ -201,7 +202,7 @@ def test_an_unknown_encoder_is_refused_with_the_names_of_the_others() -> None:
 
 def test_states_of_several_sizes_or_none_are_refused() -> None:
     with pytest.raises(EncoderError, match=r"sizes \[5, 9\]"):
-        get_encoder("simple").encode([GameState.new(5), GameState.new(9)])
+        get_encoder("simple").encode([go.State.new(5), go.State.new(9)])
     with pytest.raises(EncoderError, match="no state"):
         get_encoder("simple").encode([])
 
@@ -218,6 +219,6 @@ def test_states_of_several_sizes_or_none_are_refused() -> None:
     ids=["batch", "planes", "size", "type", "order"],
 )
 def test_arrays_that_do_not_fit_are_refused(out: np.ndarray) -> None:
-    positions = positions_of([GameState.new(9), GameState.new(9)])
+    positions = positions_of([go.State.new(9), go.State.new(9)])
     with pytest.raises(EncoderError, match=r"simple writes 2 positions to .*\(2, 11, 9, 9\)"):
         get_encoder("simple").encode_positions(positions, out)

@@ -5,9 +5,10 @@ import pytest
 
 from tengen.encode import encoder_names, get_encoder
 from tengen.encode.game_spec import GameSpec
+from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
 
@@ -16,11 +17,11 @@ from ..games.go.positions import random_game, state_from
 ENCODERS = [name for name in encoder_names() if not name.startswith("alphago")]
 
 
-def some_states(size: int, rules: str, seed: int) -> list[GameState]:
+def some_states(size: int, rules: str, seed: int) -> list[go.State]:
     """Positions of random games and of one from a set-up, none of them over."""
     rng = np.random.default_rng(seed)
     states = [state for _ in range(4) for state in random_game(size, rules, rng, 40)[::3]]
-    state = GameState.setup(size, rules, None, [0, 3], [1, 6], WHITE)
+    state = go.State.setup(size, rules, None, [0, 3], [1, 6], WHITE)
     for move in (8, 7, PASS, 5):
         if state.is_legal(move):
             state = state.play(move)
@@ -28,7 +29,7 @@ def some_states(size: int, rules: str, seed: int) -> list[GameState]:
     return [state for state in states if not state.is_over]
 
 
-def load_all(game: BatchedGame, states: list[GameState]) -> object:
+def load_all(game: BatchedGame, states: list[go.State]) -> object:
     games = game.allocate(len(states))
     for i, state in enumerate(states):
         game.load(games, i, state)
@@ -105,7 +106,7 @@ def test_finished_games_are_worth_what_they_are_counted() -> None:
 
 
 def test_a_loaded_set_up_counts_its_moves_from_there() -> None:
-    state = GameState.setup(3, "chinese", 0, [0, 1], [7, 8]).play(4)
+    state = go.State.setup(3, "chinese", 0, [0, 1], [7, 8]).play(4)
     game = open_batch(GoOptions(3, "chinese", 0, limit=3))
     games = load_all(game, [state])
     for action in (2, 6):
@@ -121,13 +122,13 @@ def test_the_limit_of_moves_is_three_times_the_points_where_none_is_given() -> N
 
 def test_what_cannot_be_loaded_or_opened_is_refused_with_a_remedy() -> None:
     game = open_batch(GoOptions(3, limit=4))
-    long = GameState.new(3)
+    long = go.State.new(3)
     for move in (0, 1, 2, 3, 4):
         long = long.play(move)
     with pytest.raises(ValueError, match="5 moves is too long here: the limit is 4"):
         game.load(game.allocate(1), 0, long)
     with pytest.raises(ValueError, match="on 5x5, and this is set up for 3"):
-        game.load(game.allocate(1), 0, GameState.new(5))
+        game.load(game.allocate(1), 0, go.State.new(5))
     with pytest.raises(ValueError, match="japanese rules do not: take chinese"):
         open_batch(GoOptions(5, "japanese"))
     with pytest.raises(ValueError, match="encoder alphago"):

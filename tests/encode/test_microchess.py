@@ -9,7 +9,8 @@ from tengen.encode.encoder import EncoderError
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.microchess import HALFMOVE_MARKS, PLY_MARKS
 from tengen.encode.registry import encoder_names, get_encoder
-from tengen.games.microchess import WHITE, GameState
+from tengen.games import microchess
+from tengen.games.microchess import WHITE
 from tengen.games.microchess.board import allocate
 from tengen.games.microchess.options import MicrochessOptions
 
@@ -17,7 +18,7 @@ from ..games.microchess.games import play_all, random_states
 from ..games.microchess.slow_rules import strewn
 
 
-def slow_planes(name: str, state: GameState) -> np.ndarray:
+def slow_planes(name: str, state: microchess.State) -> np.ndarray:
     placement, turn, castling, _, halfmove, _ = state.fen().split()
     for digit in "1234":
         placement = placement.replace(digit, "." * int(digit))
@@ -41,7 +42,7 @@ def slow_planes(name: str, state: GameState) -> np.ndarray:
 def test_planes_are_those_of_the_slow_version(name: str) -> None:
     rng = np.random.default_rng(40)
     states = [*itertools.islice(random_states(41, 40, "ncsoft"), 1200), *(strewn(rng) for _ in range(100))]
-    states.append(GameState.from_fen("1k2/4/4/4/R2K w Q - 95 70"))
+    states.append(microchess.State.from_fen("1k2/4/4/4/R2K w Q - 95 70"))
     planes = get_encoder(name).encode(states)
     assert planes.shape == (len(states), get_encoder(name).planes, 5, 4)
     for state, shown in zip(states, planes):
@@ -63,14 +64,14 @@ def test_old_names_are_understood() -> None:
 
 def test_both_sides_see_the_start_alike() -> None:
     encoder = get_encoder("microchess")
-    white, black = encoder.encode([GameState.new(), GameState.from_fen("knbr/p3/4/3P/RBNK b Qk - 0 1")])
+    white, black = encoder.encode([microchess.State.new(), microchess.State.from_fen("knbr/p3/4/3P/RBNK b Qk - 0 1")])
     assert np.array_equal(white, black)
-    assert GameState.new().to_play == WHITE
+    assert microchess.State.new().to_play == WHITE
     assert white[0, 3, 3] == 1 and white[0].sum() == 1  # the own pawn, one row from the bottom, on the right
 
 
 def test_a_position_that_was_there_before() -> None:
-    state = play_all(GameState.new(), "c1b3 a5b4 b3c1 b4a5 c1b3 a5b4")
+    state = play_all(microchess.State.new(), "c1b3 a5b4 b3c1 b4a5 c1b3 a5b4")
     assert get_encoder("microchess").encode([state])[0, 14].all()
 
 

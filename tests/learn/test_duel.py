@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.options import GoOptions
 from tengen.learn import duel as duels
@@ -69,14 +70,14 @@ class Counting(Uniform):
         return super().evaluate(planes)[0], np.tanh((stones[:, :3].sum(axis=1) - stones[:, 3:].sum(axis=1)) / 3)
 
 
-def states_of(actions: list[int], spec: GameSpec) -> list[GameState]:
+def states_of(actions: list[int], spec: GameSpec) -> list[go.State]:
     states = [spec.game.new(spec.options)]
     for action in actions:
         states.append(states[-1].play(states[-1].move_of(action)))
     return states
 
 
-def margin_of(state: GameState, spec: GameSpec) -> float:
+def margin_of(state: go.State, spec: GameSpec) -> float:
     """Black's margin, dead stones taken off."""
     batch = BatchedGo(replace(spec.options, limit=1000))  # type: ignore[type-var]
     games = batch.allocate(1)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.data.dataset import Dataset, select
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.learn.fast_policy import (
     FastPolicyConfig,
     FastPolicyRunError,
@@ -36,7 +36,7 @@ def make_config(tiny: Path, **settings: Any) -> FastPolicyConfig:
     return FastPolicyConfig(str(tiny), **({"size": 5, "chunk": 20, "batch": 4, "validate": 0} | settings))
 
 
-def log_likelihood(weights: np.ndarray[Any, Any], state: GameState, move: int) -> float:
+def log_likelihood(weights: np.ndarray[Any, Any], state: go.State, move: int) -> float:
     scores = FastPolicy(weights).scores(state)
     values = np.array(list(scores.values()), np.float64)
     return float(scores[move] - np.log(np.exp(values).sum()))

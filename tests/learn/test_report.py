@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tengen.data.dataset import Dataset, select
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.draw import board_svg
 from tengen.learn.report import write_report
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics, read_settings
@@ -117,7 +117,7 @@ def test_samples_are_positions_of_test_games_with_the_moves_played(run: Path, ti
 
 
 def test_overlays_are_drawn_on_the_board() -> None:
-    state = GameState.new(5).play(12)
+    state = go.State.new(5).play(12)
     plain = board_svg(state)
     svg = board_svg(state, heat={0: 0.25, 1: np.float32(1.0)}, labels={0: "<1>"}, ring=24)
     assert svg.count("<rect") == plain.count("<rect") + 2

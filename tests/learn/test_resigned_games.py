@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, WHITE
 from tengen.games.go.coordinates import from_gtp
 from tengen.games.go.options import GoOptions
 from tengen.learn.replay import pack
@@ -17,7 +18,7 @@ EYES = {from_gtp(f"{column}{row}", 5) for column in "AE" for row in (1, 3, 5)}
 BLACKS, WHITES = (
     {from_gtp(f"{column}{row}", 5) for column in columns for row in range(1, 6)} - EYES for columns in ("ABC", "DE")
 )
-WALLS = GameState.setup(5, "chinese", 0.5, BLACKS, WHITES)
+WALLS = go.State.setup(5, "chinese", 0.5, BLACKS, WHITES)
 """Black has three columns and White two, each with three eyes: it does not matter what is played."""
 
 
@@ -37,7 +38,7 @@ class Certain:
         return logits, values.astype(np.float32)
 
 
-def resigned_games(winner: int, start: GameState | None) -> SelfPlayData:
+def resigned_games(winner: int, start: go.State | None) -> SelfPlayData:
     """Games from `start` in which one player gives up after two moves."""
     settings = SelfPlaySettings(simulations=2, slots=4, random_plies=0, resign=-0.9, resign_keep=0.0)
     worker = SelfPlayWorker(SPEC, settings, seed=1)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
 from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
@@ -31,7 +32,7 @@ def actions_of(data: SelfPlayData, game: int) -> list[int]:
     return data.moves[data.offsets[game] : data.offsets[game + 1]].tolist()
 
 
-def replay(data: SelfPlayData, game: int, spec: GameSpec) -> tuple[list[GameState], GameState]:
+def replay(data: SelfPlayData, game: int, spec: GameSpec) -> tuple[list[go.State], go.State]:
     """The states of a game's recorded positions, and its end; random opening moves are not recorded."""
     actions, recorded = actions_of(data, game), int(np.sum(data.game == game))
     state, states = spec.game.new(spec.options), []
@@ -42,7 +43,7 @@ def replay(data: SelfPlayData, game: int, spec: GameSpec) -> tuple[list[GameStat
     return states, state
 
 
-def counted(state: GameState, spec: GameSpec) -> tuple[float, np.ndarray]:
+def counted(state: go.State, spec: GameSpec) -> tuple[float, np.ndarray]:
     """Black's margin and the owner of every point, dead stones taken off where the rules do so."""
     batch = BatchedGo(replace(spec.options, limit=1000))  # type: ignore[type-var]
     games = batch.allocate(1)

@@ -15,14 +15,14 @@ import safetensors.numpy
 import torch
 
 from tengen.encode.go import get_go_encoder
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.learn.loader import Batch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised, predictor, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
 from tengen.learn.supervised_data import validation_batches
 from tengen.nets.evaluator import load_evaluator
-from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
+from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import build_network
 from tengen.nets.quantize import agreement
 
@@ -179,7 +179,7 @@ def test_the_average_is_what_is_validated_and_saved(tiny: Path, tmp_path: Path) 
     config = make_config(tiny, average=0.9)
     train(config, tmp_path)
     tensors = safetensors.numpy.load((tmp_path / "trainer.safetensors").read_bytes())
-    model = load_model(tmp_path / "last.safetensors")[0].state_dict()
+    model = load_network(tmp_path / "last.safetensors")[0].state_dict()
     weights = [name for name in model if not name.endswith("num_batches_tracked")]
     for name in weights:
         np.testing.assert_array_equal(model[name].numpy(), tensors[f"average.{name}"])
@@ -210,8 +210,8 @@ def test_a_model_that_sees_and_says_less_can_be_the_start(tiny: Path, tmp_path: 
     config = make_config(tiny, encoder="compact-komi", network="residual:blocks=1,filters=8,value=yes")
     config = replace(config, start_from=str(tmp_path / "old.safetensors"), rate=1e-12, positions=16, epoch=16)
     train(config, tmp_path / "run")
-    new, _ = load_model(tmp_path / "run" / "last.safetensors")
-    before, after = (torch.from_numpy(encoder.encode([GameState.new(5)])) for encoder in encoders)
+    new, _ = load_network(tmp_path / "run" / "last.safetensors")
+    before, after = (torch.from_numpy(encoder.encode([go.State.new(5)])) for encoder in encoders)
     for expected, found in zip(old.train()(before, to_play=True)[:2], new.train()(after, to_play=True)[:2]):
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
@@ -288,7 +288,7 @@ def test_the_name_of_a_run_is_that_of_its_settings(tiny: Path) -> None:
 
 def test_a_predictor_is_the_network(tiny: Path, tmp_path: Path) -> None:
     train(make_config(tiny, positions=16), tmp_path)
-    network, _ = load_model(tmp_path / "last.safetensors")
+    network, _ = load_network(tmp_path / "last.safetensors")
     planes = np.random.default_rng(1).integers(0, 2, (3, 11, 5, 5), np.uint8)
     with torch.no_grad():
         expected = network(torch.from_numpy(planes)).policy.numpy()

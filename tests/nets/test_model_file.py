@@ -20,7 +20,7 @@ from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.model_file import (
     ModelCard,
     ModelFileError,
-    load_model,
+    load_network,
     read_card,
     read_model,
     read_tensors,
@@ -85,7 +85,7 @@ def test_a_network_comes_back_exactly(spec: str, tmp_path: Path) -> None:
     name, arguments = parse_network(spec)
     network = lived_in(name, 3, 5, **arguments)
     save_model(tmp_path / "a.safetensors", network, ModelCard.of(network, encoder="simple"))
-    loaded, card = load_model(tmp_path / "a.safetensors")
+    loaded, card = load_network(tmp_path / "a.safetensors")
     assert not loaded.training
     assert (loaded.name, loaded.arguments) == (card.network, card.arguments) == (network.name, network.arguments)
     for key, weights in network.weights().items():
@@ -99,7 +99,7 @@ def test_models_with_old_names_are_read(tmp_path: Path) -> None:
     card = ModelCard.of(network, encoder="microchess-seed", game="microchess", rules="standard")
     assert card.network == "seed-microchess"
     save_model(tmp_path / "old.safetensors", network, card)
-    loaded, read = load_model(tmp_path / "old.safetensors")
+    loaded, read = load_network(tmp_path / "old.safetensors")
     assert (loaded.name, read.network) == ("microchess-lecture", "microchess-lecture")
     assert get_encoder(read.encoder).name == "microchess-lecture"
     planes = torch.rand(2, 14, 5, 4)
@@ -112,7 +112,7 @@ def test_half_precision_takes_half_the_space_and_changes_little(tmp_path: Path) 
     save_model(tmp_path / "whole.safetensors", network, card)
     save_model(tmp_path / "half.safetensors", network, card, half=True)
     assert (tmp_path / "half.safetensors").stat().st_size < 0.6 * (tmp_path / "whole.safetensors").stat().st_size
-    loaded, _ = load_model(tmp_path / "half.safetensors")
+    loaded, _ = load_network(tmp_path / "half.safetensors")
     for key, weights in network.weights().items():
         assert loaded.weights()[key].dtype == np.float32
         np.testing.assert_allclose(loaded.weights()[key], weights, rtol=1e-3, atol=1e-6)
@@ -122,7 +122,7 @@ def test_half_precision_takes_half_the_space_and_changes_little(tmp_path: Path) 
 
 def test_a_loaded_network_can_be_trained_on(network: Network, card: ModelCard, tmp_path: Path) -> None:
     save_model(tmp_path / "a.safetensors", network, card)
-    loaded, _ = load_model(tmp_path / "a.safetensors")
+    loaded, _ = load_network(tmp_path / "a.safetensors")
     loaded.train()(torch.rand(2, 3, 5, 5)).policy.sum().backward()
 
 
@@ -186,7 +186,7 @@ def test_other_models_than_networks_can_be_kept_too(tmp_path: Path) -> None:
     assert {key: value.dtype for key, value in read.items()} == {"weights": np.float32, "keys": np.uint64}
     assert all(np.array_equal(read[key], tensors[key]) for key in tensors)
     with pytest.raises(ModelFileError, match="no network is called 'fast-policy'"):
-        load_model(tmp_path / "a.safetensors")
+        load_network(tmp_path / "a.safetensors")
 
 
 Edit = Callable[[dict[str, np.ndarray], dict[str, str]], object]
@@ -216,7 +216,7 @@ def test_an_edited_file_is_refused(edit: Edit, complaint: str, model: bytes, tmp
     path = tmp_path / "a.safetensors"
     path.write_bytes(safetensors.numpy.save(tensors, metadata))
     with pytest.raises(ModelFileError, match=complaint):
-        load_model(path)
+        load_network(path)
 
 
 @pytest.mark.parametrize(
@@ -258,13 +258,13 @@ def test_a_card_tells_what_board_a_network_is_for(tmp_path: Path) -> None:
     card = ModelCard.of(network, encoder="microchess", game="microchess", rules="standard")
     assert (card.size, card.width, card.actions) == (5, 4, 436)
     save_model(path, network, card)
-    loaded, read = load_model(path)
+    loaded, read = load_network(path)
     assert read == card
     assert loaded.architecture == network.architecture == card.architecture()
     for change, complaint in (({"width": 3}, "does not fit"), ({"actions": -1}, "actions is -1")):
         write_tensors(path, network.weights(), replace(card, **change))  # type: ignore[arg-type]
         with pytest.raises(ModelFileError, match=complaint):
-            load_model(path)
+            load_network(path)
 
 
 def test_files_from_before_boards_had_a_width_are_read(model: bytes, card: ModelCard, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_files_from_before_boards_had_a_width_are_read(model: bytes, card: Model
     metadata["checksum"] = model_file._checksum(metadata, tensors)
     path = tmp_path / "old.safetensors"
     path.write_bytes(safetensors.numpy.save(tensors, metadata))
-    loaded, read = load_model(path)
+    loaded, read = load_network(path)
     assert read == replace(card, arguments=arguments)
     assert (read.width, read.actions) == (0, 0)
     save_model(tmp_path / "again.safetensors", loaded, read)
@@ -305,7 +305,7 @@ def test_files_from_before_boards_had_a_width_are_read(model: bytes, card: Model
 def test_a_foreign_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
     path.write_bytes(content)
-    for read in (read_card, load_model):
+    for read in (read_card, load_network):
         with pytest.raises(ModelFileError, match=r"a\.safetensors"):
             read(path)
 
@@ -323,7 +323,7 @@ def test_a_truncated_file_is_refused(data: st.DataObject, model: bytes, tmp_path
     path = tmp_path / "a.safetensors"
     path.write_bytes(model[:length])
     with pytest.raises(ModelFileError):
-        load_model(path)
+        load_network(path)
 
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -337,7 +337,7 @@ def test_one_flipped_bit_anywhere_is_noticed(data: st.DataObject, model: bytes, 
     path = tmp_path / "a.safetensors"
     path.write_bytes(damaged)
     with pytest.raises(ModelFileError):
-        load_model(path)
+        load_network(path)
 
 
 def test_models_are_found_by_short_name_or_path(model: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.layers import ACTIVATIONS
-from tengen.nets.model_file import ModelCard, ModelFileError, load_model, read_model, read_ranges, save_model
+from tengen.nets.model_file import ModelCard, ModelFileError, load_network, read_model, read_ranges, save_model
 from tengen.nets.network import Network, build_network
 from tengen.nets.openvino_core import compile_graph
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator
@@ -209,7 +209,7 @@ def test_calibration_is_kept_in_the_model_file(model: Path, network: Network) ->
     assert card == ModelCard.of(network, encoder="simple")
     weights, _ = read_model(model)
     assert weights.keys() == network.weights().keys()
-    loaded, _ = load_model(model)
+    loaded, _ = load_network(model)
     assert torch.equal(loaded(torch.from_numpy(planes)).policy, network(torch.from_numpy(planes)).policy)
 
 

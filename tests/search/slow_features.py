@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go import EMPTY, GameState, opponent
+from tengen.games import go
+from tengen.games.go import EMPTY, opponent
 
 Point = tuple[int, int]
 SIDES = ((-1, 0), (0, 1), (1, 0), (0, -1))
@@ -133,7 +134,7 @@ def rescues(board: SlowBoard, last: Point | None, color: int) -> dict[Point, int
     return kinds
 
 
-def slow_features(state: GameState, last: Point | None, before: Point | None) -> dict[Point, dict[str, Any]]:
+def slow_features(state: go.State, last: Point | None, before: Point | None) -> dict[Point, dict[str, Any]]:
     """For each legal point (simple ko, no suicide) the meaning of its features by name of their section."""
     board, color, size = SlowBoard(state.stones), state.to_play, state.size
     saving = rescues(board, last, color)

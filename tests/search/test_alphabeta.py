@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tengen.games import microchess
+from tengen.games import go, microchess
 from tengen.games.game import game_of, get_game
-from tengen.games.go import BLACK, PASS, GameState, from_gtp
+from tengen.games.go import BLACK, PASS, from_gtp
 from tengen.games.kernels import WIN
 from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
@@ -37,10 +37,10 @@ def evaluate(state: AnyState, evaluation: int = 0) -> int:
     return searches(game_of(state).options_of(state), evaluation, True)[1](state)
 
 
-def random_position(size: int, rules: str, seed: int) -> GameState:
+def random_position(size: int, rules: str, seed: int) -> go.State:
     """A position some random moves into a game that is not over yet."""
     rng = np.random.default_rng(seed)
-    state = GameState.new(size, rules, komi=0.5)
+    state = go.State.new(size, rules, komi=0.5)
     for _ in range(int(rng.integers(0, 2 * size * size))):
         following = state.play(int(rng.choice(state.legal_moves())))
         if following.is_over:
@@ -49,7 +49,7 @@ def random_position(size: int, rules: str, seed: int) -> GameState:
     return state
 
 
-def minimax_value(state: GameState, depth: int, evaluation: int = 0) -> int:
+def minimax_value(state: go.State, depth: int, evaluation: int = 0) -> int:
     """The minimax value as the player to move sees it."""
     return (1 if state.to_play == BLACK else -1) * minimax(state, depth, lambda leaf: evaluate(leaf, evaluation))
 
@@ -84,7 +84,7 @@ def test_the_table_changes_nothing_but_the_work(rules: str) -> None:
 
 
 def test_pruning_is_worth_it() -> None:
-    state, budget = GameState.new(4, "chinese"), Budget()
+    state, budget = go.State.new(4, "chinese"), Budget()
     minimax(state, 3, evaluate, budget)
     assert search(state, 3).nodes < budget.nodes / 3
 
@@ -108,34 +108,34 @@ def test_the_line_leads_to_the_value() -> None:
 
 
 def test_2x2_is_solved_black_wins_by_one_point() -> None:
-    found = search(GameState.new(2, "tromp-taylor", komi=0))
+    found = search(go.State.new(2, "tromp-taylor", komi=0))
     assert found.solved
     assert found.value == 100
 
 
 @pytest.mark.long
 def test_2x2_is_solved_beyond_doubt_without_a_table() -> None:
-    found = search(GameState.new(2, "tromp-taylor", komi=0), table=False)
+    found = search(go.State.new(2, "tromp-taylor", komi=0), table=False)
     assert found.solved
     assert found.value == 100
 
 
 def test_3x3_belongs_to_black_whole_after_the_centre() -> None:
-    state = GameState.new(3, "tromp-taylor", komi=0).play(from_gtp("B2", 3))
+    state = go.State.new(3, "tromp-taylor", komi=0).play(from_gtp("B2", 3))
     for depth in (12, 13, 14):
         assert search(state, depth).value == -900
 
 
 @pytest.mark.parametrize("reply", ["A3", "B3"])
 def test_3x3_no_reply_lives_against_the_centre(reply: str) -> None:
-    state = GameState.new(3, "tromp-taylor", komi=0).play(from_gtp("B2", 3)).play(from_gtp(reply, 3))
+    state = go.State.new(3, "tromp-taylor", komi=0).play(from_gtp("B2", 3)).play(from_gtp(reply, 3))
     found = search(state, 12, table=False)
     assert found.value == 900
 
 
 @pytest.mark.parametrize("komi", [8.5, 9.5])
 def test_3x3_komi_moves_the_result(komi: float) -> None:
-    state = GameState.new(3, "tromp-taylor", komi=komi).play(from_gtp("B2", 3))
+    state = go.State.new(3, "tromp-taylor", komi=komi).play(from_gtp("B2", 3))
     assert search(state, 12).value == 100 * (komi - 9)
 
 
@@ -151,7 +151,7 @@ def test_a_game_that_brings_nothing_but_its_rules_is_solved_too() -> None:
 
 
 def test_time_stops_the_search_with_the_last_depth_it_saw() -> None:
-    state = GameState.new(9, "chinese")
+    state = go.State.new(9, "chinese")
     game = game_of(state)
     found = AlphaBetaSearch(game.batch(game.options_of(state))).run(state, seconds=0.2)
     assert found.depth < MAX_DEPTH
@@ -159,7 +159,7 @@ def test_time_stops_the_search_with_the_last_depth_it_saw() -> None:
 
 
 def test_another_thread_may_stop_it() -> None:
-    state = microchess.GameState.new()
+    state = microchess.State.new()
     running = AlphaBetaSearch(game_of(state).batch(game_of(state).options_of(state)))
     timer = threading.Timer(0.2, running.stop)
     timer.start()
@@ -170,13 +170,13 @@ def test_another_thread_may_stop_it() -> None:
 
 def test_a_node_limit_is_never_exceeded() -> None:
     for limit in (0, 1, 50, 777):
-        found = search(GameState.new(5, "simple-go"), nodes=limit)
+        found = search(go.State.new(5, "simple-go"), nodes=limit)
         assert found.nodes == limit
         assert found.move != PASS
 
 
 def test_without_time_for_a_single_node_there_is_still_a_sensible_move() -> None:
-    found = search(GameState.new(9, "chinese"), nodes=0)
+    found = search(go.State.new(9, "chinese"), nodes=0)
     assert (found.move, found.value, found.depth) == (from_gtp("E5", 9), None, 0)
 
 
@@ -192,7 +192,7 @@ def test_dead_stones_come_off_when_a_game_is_counted() -> None:
     """After White's pass, Black's pass wins with its two lost stones alive, and loses without them."""
     black = [from_gtp(name, 5) for name in "B1 B2 B3 B4 B5 A2 A4 E4 D2".split()]
     white = [from_gtp(name, 5) for name in "C1 C2 C3 C4 C5 D3 E3".split()]
-    state = GameState.setup(5, "chinese", 0.5, black, white, BLACK + 1).play(PASS)
+    state = go.State.setup(5, "chinese", 0.5, black, white, BLACK + 1).play(PASS)
     game = game_of(state)
     by_pass = AlphaBetaSearch(game.batch(game.options_of(state)))
     assert by_pass.run(state, 1, [PASS]).value == 100 * state.score(dead=())
@@ -201,13 +201,13 @@ def test_dead_stones_come_off_when_a_game_is_counted() -> None:
 
 
 def test_a_finished_game_has_no_move_to_find() -> None:
-    state = GameState.new(5, "chinese").play(PASS).play(PASS)
+    state = go.State.new(5, "chinese").play(PASS).play(PASS)
     assert search(state, 3) == SearchResult(RESIGN, None)
 
 
 def test_depth_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        search(GameState.new(5), 0)
+        search(go.State.new(5), 0)
 
 
 # ------------------------------------------------------------------------------- quiescence: Microchess
@@ -216,12 +216,12 @@ def test_depth_below_one_is_refused() -> None:
 PIECES = {1: 100, 2: 300, 3: 300, 4: 500, 5: 900, 6: 0}
 
 
-def material(state: microchess.GameState) -> int:
+def material(state: microchess.State) -> int:
     balance = sum(PIECES[p] if p <= 6 else -PIECES[p - 6] for p in state.squares.tolist() if p)
     return balance if state.to_play == microchess.WHITE else -balance
 
 
-def slow_value(state: microchess.GameState, depth: int, ply: int = 0, plies_left: int = 6) -> int:
+def slow_value(state: microchess.State, depth: int, ply: int = 0, plies_left: int = 6) -> int:
     """The same rules of evaluation without any pruning; `plies_left` bounds the captures in the oracle's positions."""
     if state.is_over:
         winner = state.winner()
@@ -242,7 +242,7 @@ def slow_value(state: microchess.GameState, depth: int, ply: int = 0, plies_left
 def test_captures_are_played_out_as_by_a_search_without_pruning(rules: str) -> None:
     rng, compared = np.random.default_rng(5), 0
     for _ in range(60):
-        state = microchess.GameState.new(rules)
+        state = microchess.State.new(rules)
         for _ in range(int(rng.integers(4, 60))):
             if not state.is_over:
                 state = state.play(int(rng.choice(state.legal_moves())))
@@ -272,7 +272,7 @@ def test_captures_are_played_out_as_by_a_search_without_pruning(rules: str) -> N
     ],
 )
 def test_positions_of_microchess_with_a_known_answer(fen: str, move: str | None, value: int | None) -> None:
-    state = microchess.GameState.from_fen(fen)
+    state = microchess.State.from_fen(fen)
     found = search(state, 4)
     assert state.why_illegal(found.move) is None
     if move is not None:
@@ -284,7 +284,7 @@ def test_positions_of_microchess_with_a_known_answer(fen: str, move: str | None,
 
 
 def test_a_line_of_microchess_is_legal_and_begins_with_the_move() -> None:
-    state = microchess.GameState.new()
+    state = microchess.State.new()
     found = search(state, 5)
     assert found.pv[0] == found.move
     assert len(found.pv) >= 2

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp, opponent
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, from_gtp, opponent
 from tengen.games.go.board import EMPTY, NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.go.legality import is_breathing
@@ -26,7 +27,7 @@ NAMES = [name for name, count in SECTIONS.items() for _ in range(count)]
 FIRST = {name: NAMES.index(name) for name in SECTIONS}
 
 
-def features_of(state: GameState, last: int, before: int) -> dict[int, dict[str, int]]:
+def features_of(state: go.State, last: int, before: int) -> dict[int, dict[str, int]]:
     """By move (PASS among them): the number of its feature in each section."""
     scene, candidates = new_scene(state.size), new_candidates(state.size)
     survey(state.board, scene)
@@ -41,7 +42,7 @@ def features_of(state: GameState, last: int, before: int) -> dict[int, dict[str,
     return found
 
 
-def some_states(size: int, count: int, seed: int = 0) -> list[tuple[GameState, int, int]]:
+def some_states(size: int, count: int, seed: int = 0) -> list[tuple[go.State, int, int]]:
     """States with the cells of their last moves."""
     return [(state, *last_cells(state)) for state in mixed_states(size, count, seed) if not state.is_over]
 
@@ -83,7 +84,7 @@ def test_features_turn_with_the_board_and_change_with_the_colours(size: int) -> 
             turned = np.zeros(size * size, np.int8)
             turned[table] = state.stones.ravel()
             black, white = (np.flatnonzero(turned == color).tolist() for color in (BLACK, WHITE))
-            there = GameState.setup(size, "chinese", black=white, white=black, to_play=opponent(state.to_play))
+            there = go.State.setup(size, "chinese", black=white, white=black, to_play=opponent(state.to_play))
             cells = (to_cell(int(table[from_cell(p, size)]), size) if p else NO_CELL for p in (last, before))
             found = features_of(there, *cells)
             found.pop(PASS)
@@ -118,7 +119,7 @@ def test_a_capture_stands_out() -> None:
     """With nothing but a weight on captures, the move that captures is the likeliest."""
     weights = np.zeros(WEIGHTS, np.float32)
     sections_of(weights)["tactic"][80:] = 1.0
-    state = GameState.new(5)
+    state = go.State.new(5)
     for move in ("A1", "A2", "pass", "B3", "pass"):
         state = state.play(from_gtp(move, 5))
     scores = FastPolicy(weights).scores(state.with_to_play(WHITE))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tengen.encode.game_spec import GameSpec
+from tengen.games import microchess
 from tengen.games.game import open_batch
 from tengen.games.go import BLACK, PASS
 from tengen.games.go.options import GoOptions
-from tengen.games.microchess import GameState
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.leaves import (
     KnownPositions,
@@ -78,7 +78,7 @@ def test_playouts_of_finished_and_of_decided_games_are_exact() -> None:
     batch = open_batch(MicrochessOptions())
     evaluation = PlayoutEvaluation(batch, playouts=5, seed=1)
     games, leaves = batch.allocate(1), new_leaves(1, batch.actions)
-    batch.load(games, 0, GameState.from_fen("k3/4/4/4/3K w - - 0 1"))  # two kings are a draw
+    batch.load(games, 0, microchess.State.from_fen("k3/4/4/4/3K w - - 0 1"))  # two kings are a draw
     batch.judge(games, 1, leaves.legal, leaves.over, leaves.results)
     assert leaves.over[0] and evaluation.evaluate(games, 1, leaves) == 0, "what is over is not played out"
 
@@ -96,7 +96,7 @@ def test_the_value_is_the_mean_of_the_playouts() -> None:
     batch = open_batch(MicrochessOptions())
     games, leaves = batch.allocate(200), new_leaves(200, batch.actions)
     for i in range(200):
-        batch.load(games, i, GameState.from_fen("k3/4/4/2Q1/3K w - - 0 1"))
+        batch.load(games, i, microchess.State.from_fen("k3/4/4/2Q1/3K w - - 0 1"))
     PlayoutEvaluation(batch, playouts=1, seed=1).evaluate(games, 200, leaves)
     assert set(leaves.values.tolist()) <= {-1.0, 0.0, 1.0}
     singles = float(leaves.values.mean())

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go import BLACK, PASS, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.options import GoOptions
 from tengen.search.evaluation_cache import new_cache
 from tengen.search.gumbel import GumbelParameters
@@ -20,10 +21,10 @@ PUCT, GUMBEL = PuctParameters(), GumbelParameters()
 both_searches = pytest.mark.parametrize("parameters", [PUCT, GUMBEL], ids=["puct", "gumbel"])
 
 
-def go_positions(size: int, count: int, seed: int) -> list[GameState]:
+def go_positions(size: int, count: int, seed: int) -> list[go.State]:
     """Positions of random games that are not over."""
     rng = np.random.default_rng(seed)
-    states: list[GameState] = []
+    states: list[go.State] = []
     while len(states) < count:
         game = random_game(size, "chinese", rng, 2 * size * size)
         states.append(next(state for state in (game[int(rng.integers(len(game)))], game[0]) if not state.is_over))
@@ -230,7 +231,7 @@ def test_tic_tac_toe_is_solved_by_gumbel_search_from_nearly_every_position() -> 
     assert np.abs(result.value - exact).mean() < 0.02
 
 
-def solve(state: GameState, alpha: int = -1, beta: int = 1) -> int:
+def solve(state: go.State, alpha: int = -1, beta: int = 1) -> int:
     """The exact result of a game of Go for the player to move, 1, 0 or -1: alpha-beta to the end, passes first."""
     if state.is_over:
         sign = int(np.sign(state.score(dead=())))
@@ -246,13 +247,13 @@ def solve(state: GameState, alpha: int = -1, beta: int = 1) -> int:
 @pytest.mark.parametrize(("komi", "exact"), [(0.5, 1), (1.5, -1)])
 def test_the_smallest_board_is_solved(parameters: PuctParameters | GumbelParameters, komi: float, exact: int) -> None:
     """2x2 Go is worth one point to Black, superko and all."""
-    assert solve(GameState.new(2, "tromp-taylor", komi)) == exact
+    assert solve(go.State.new(2, "tromp-taylor", komi)) == exact
     game = GameSpec(GoOptions(2, "tromp-taylor", komi, limit=200), "compact")
     searcher = searcher_of(game, Uniform(game), parameters, nodes=100_000)
     result = searcher.search(game.batch.allocate(1), np.array([0]), 8000)
     assert result.value[0] == pytest.approx(exact, abs=0.15)
-    move = GameState.new(2).move_of(int(result.chosen[0]))
-    assert solve(GameState.new(2, "tromp-taylor", komi).play(move)) == -exact
+    move = go.State.new(2).move_of(int(result.chosen[0]))
+    assert solve(go.State.new(2, "tromp-taylor", komi).play(move)) == -exact
 
 
 # Games on 3x3 whose last position is far from decided by the eye, but can be solved by alpha-beta; komi is 0.
@@ -275,7 +276,7 @@ FIGHTS = [
 def test_fights_on_3x3_are_solved(parameters: PuctParameters | GumbelParameters) -> None:
     states = []
     for moves in FIGHTS:
-        state = GameState.new(3, "tromp-taylor", 0.0)
+        state = go.State.new(3, "tromp-taylor", 0.0)
         for move in moves:
             state = state.play(move)
         states.append(state)

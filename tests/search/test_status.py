@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.search.status import dead_stones, is_settled, search_ownership, settle
 
 
-def state_of(diagram: str, to_play: int = BLACK, rules: str = "chinese") -> GameState:
+def state_of(diagram: str, to_play: int = BLACK, rules: str = "chinese") -> go.State:
     glyphs = diagram.split()
     size = int(len(glyphs) ** 0.5)
     black = [i for i, glyph in enumerate(glyphs) if glyph == "X"]
     white = [i for i, glyph in enumerate(glyphs) if glyph == "O"]
-    return GameState.setup(size, rules, 0.5, black, white, to_play)
+    return go.State.setup(size, rules, 0.5, black, white, to_play)
 
 
 # White's corner has one eye of two points and is dead; its right side has two eyes.
@@ -55,5 +56,5 @@ def test_ownership_is_sure_inside_and_open_on_an_empty_board() -> None:
     square = ownership[: 10 * 11].reshape(11, 10)[1:-1, 1:]
     assert square[8].min() > 300, "the bottom is mostly Black's"
     assert square[0, 8] < -800, "the right corner is White's"
-    assert not is_settled(GameState.new(9), search_ownership(GameState.new(9), 400), 400)
+    assert not is_settled(go.State.new(9), search_ownership(go.State.new(9), 400), 400)
     assert is_settled(state, np.full(len(state.board.color), 1000), 1000)

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RULES, WHITE, from_gtp
 from tengen.games.go.coordinates import from_cell
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
 from tengen.search.uct_tree import UctTree, copy_subtree, find_child, most_visited, new_tree
 
 
-def nothing_dead(state: GameState) -> np.ndarray:
+def nothing_dead(state: go.State) -> np.ndarray:
     return np.zeros_like(state.board.color)
 
 
 def search(
-    state: GameState, simulations: int, parameters: UctParameters | None = None, seed: int = 1
+    state: go.State, simulations: int, parameters: UctParameters | None = None, seed: int = 1
 ) -> tuple[UctTree, UctScratch]:
     tree, scratch = new_tree(500_000), new_scratch(state.size, state.history)
     root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi, nothing_dead(state), True)
@@ -33,7 +34,7 @@ def children(tree: UctTree, node: int) -> range:
 
 @pytest.mark.parametrize("guided", [False, True])
 def test_every_simulation_is_counted_once_on_its_path(guided: bool) -> None:
-    tree, _ = search(GameState.new(5), 3000, UctParameters(guided=guided))
+    tree, _ = search(go.State.new(5), 3000, UctParameters(guided=guided))
     assert tree.visits[0] == 3000
     for node in range(tree.used[0]):
         assert 0 <= tree.wins[node] <= tree.visits[node] + 1e-3
@@ -46,7 +47,7 @@ def test_every_simulation_is_counted_once_on_its_path(guided: bool) -> None:
 def test_wins_of_a_node_are_losses_of_its_children() -> None:
     """What the player to move at a node wins through its children is what the node's own mover lost."""
     parameters = UctParameters(margin_weight=0.0)
-    tree, _ = search(GameState.new(5, komi=2.5), 4000, parameters)
+    tree, _ = search(go.State.new(5, komi=2.5), 4000, parameters)
     node = most_visited(tree, 0)
     kids = children(tree, node)
     seen, won = tree.visits[kids].sum(), tree.wins[kids].sum()
@@ -55,7 +56,7 @@ def test_wins_of_a_node_are_losses_of_its_children() -> None:
 
 
 def test_ownership_votes_once_a_simulation() -> None:
-    state = GameState.new(5)
+    state = go.State.new(5)
     _, scratch = search(state, 500)
     assert np.all(np.abs(scratch.ownership) <= 500)
     assert np.all(scratch.ownership[state.board.color == 3] == 0)
@@ -63,13 +64,13 @@ def test_ownership_votes_once_a_simulation() -> None:
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "simple-go"])
 def test_opens_in_the_centre_of_5x5(rules: str) -> None:
-    tree, _ = search(GameState.new(5, rules, komi=3.5), 8000)
+    tree, _ = search(go.State.new(5, rules, komi=3.5), 8000)
     assert best_move(tree, 5) == from_gtp("C3", 5)
 
 
 def test_3x3_is_won_by_black_from_the_centre() -> None:
     """Black owns the whole 3x3 board with perfect play, so it wins at komi 8.5 and only from the centre."""
-    tree, _ = search(GameState.new(3, "tromp-taylor", komi=8.5), 20000)
+    tree, _ = search(go.State.new(3, "tromp-taylor", komi=8.5), 20000)
     best = most_visited(tree, 0)
     assert best_move(tree, 3) == 4
     assert tree.wins[best] / tree.visits[best] > 0.9
@@ -77,14 +78,14 @@ def test_3x3_is_won_by_black_from_the_centre() -> None:
 
 def test_light_search_without_rave_or_priors_is_plain_uct_and_finds_the_centre_too() -> None:
     parameters = UctParameters(guided=False, exploration=0.7, rave_equivalence=0.0, prior_weight=0.0)
-    tree, _ = search(GameState.new(3, "tromp-taylor", komi=8.5), 30000, parameters)
+    tree, _ = search(go.State.new(3, "tromp-taylor", komi=8.5), 30000, parameters)
     assert best_move(tree, 3) == 4
 
 
 def test_the_same_seed_gives_the_same_tree() -> None:
-    one, _ = search(GameState.new(7), 2000, seed=5)
-    two, _ = search(GameState.new(7), 2000, seed=5)
-    other, _ = search(GameState.new(7), 2000, seed=6)
+    one, _ = search(go.State.new(7), 2000, seed=5)
+    two, _ = search(go.State.new(7), 2000, seed=5)
+    other, _ = search(go.State.new(7), 2000, seed=6)
     used = int(one.used[0])
     assert used == two.used[0]
     for name in ("move", "visits", "wins", "amaf_visits", "first_child"):
@@ -95,7 +96,7 @@ def test_the_same_seed_gives_the_same_tree() -> None:
 def test_tree_holds_exactly_the_legal_moves_that_fill_no_eye_along_a_whole_path() -> None:
     """Superko included: every move that the tree knows is legal in the friendly state, all the way down."""
     for rules in RULES:
-        state = GameState.new(4, rules, komi=3.5)
+        state = go.State.new(4, rules, komi=3.5)
         tree, _ = search(state, 4000)
         pending = [(0, state)]
         checked = 0
@@ -113,7 +114,7 @@ def test_tree_holds_exactly_the_legal_moves_that_fill_no_eye_along_a_whole_path(
 
 
 def test_a_full_tree_goes_on_without_growing() -> None:
-    state = GameState.new(5)
+    state = go.State.new(5)
     tree, scratch = new_tree(100), new_scratch(5, state.history)
     root = UctRoot(state.board, 0, 0, 1, state.rules.flags, state.komi, nothing_dead(state), True)
     simulate(tree, root, scratch, UctParameters(), 1000, np.array([1], np.uint64))
@@ -122,7 +123,7 @@ def test_a_full_tree_goes_on_without_growing() -> None:
 
 
 def test_subtree_keeps_all_statistics() -> None:
-    tree, _ = search(GameState.new(5), 3000)
+    tree, _ = search(go.State.new(5), 3000)
     child = most_visited(tree, 0)
     part = new_tree(500_000)
     copy_subtree(tree, child, part)
@@ -144,7 +145,7 @@ def test_subtree_keeps_all_statistics() -> None:
 def test_value_is_seen_from_the_player_to_move(to_play: int) -> None:
     """Black owns nearly everything: good for Black to move, bad for White to move."""
     black = [i for i in range(25) if i not in (0, 2, 24)]
-    state = GameState.setup(5, "tromp-taylor", 3.5, black, [], to_play)
+    state = go.State.setup(5, "tromp-taylor", 3.5, black, [], to_play)
     tree, _ = search(state, 300)
     best = most_visited(tree, 0)
     value = tree.wins[best] / tree.visits[best]

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.random import Random, RandomAgent
-from tengen.games.go import BLACK, PASS, WHITE, GameState, from_gtp, to_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, from_gtp, to_gtp
 from tengen.games.go.sgf import read_sgf
 from tengen.serve.estimate import describe_count, estimate
 from tengen.serve.go_session import GoSession
@@ -24,7 +25,7 @@ class Scripted:
         self._moves, self._value = list(moves), value
         self.closed = False
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
         move = from_gtp(self._moves.pop(0), state.size) if self._moves else PASS
         return Decision(move, self._value, note="by the book")
 
@@ -38,7 +39,7 @@ class Broken(Scripted):
     name = "broken"
     failures = 1
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
         if self.failures:
             self.failures -= 1
             raise AgentError("the engine has gone away")
@@ -52,7 +53,7 @@ class Table:
         self,
         lines: Iterable[str],
         agents: Mapping[int, Agent] | None = None,
-        state: GameState | None = None,
+        state: go.State | None = None,
         adviser: Callable[[], Agent] | None = None,
         keep_in: Path | None = None,
         **console: object,
@@ -60,7 +61,7 @@ class Table:
         self._lines, self.prompts = iter(lines), list[str]()
         self._file = io.StringIO()
         self.console = Console(**{"file": self._file, "width": 80, "height": 24, **console})  # type: ignore[arg-type]
-        state = GameState.new(9) if state is None else state
+        state = go.State.new(9) if state is None else state
         self.game = GoSession(
             state, agents or {}, console=self.console, ask=self._ask, adviser=adviser, keep_in=keep_in
         )
@@ -135,7 +136,7 @@ def test_a_whole_game_against_the_random_bot() -> None:
 
     ask = Lines()
     screen = io.StringIO()
-    game = GoSession(GameState.new(5), {WHITE: bot}, console=Console(file=screen, width=80), ask=ask)
+    game = GoSession(go.State.new(5), {WHITE: bot}, console=Console(file=screen, width=80), ask=ask)
     ask.table = game
     game.run()
     assert game.state.is_over
@@ -144,11 +145,11 @@ def test_a_whole_game_against_the_random_bot() -> None:
 
 
 def test_simple_go_to_its_end_and_its_forbidden_pass() -> None:
-    first = Table(["pass", "c3"], state=GameState.new(rules="simple-go"))
+    first = Table(["pass", "c3"], state=go.State.new(rules="simple-go"))
     assert "pass is not legal: simple-go allows a pass only when there is no other move" in first.screen
     assert first.moves == ["C3"]
     bots = {BLACK: RandomAgent(Random(seed=1)), WHITE: RandomAgent(Random(seed=2))}
-    watched = Table([], bots, GameState.new(rules="simple-go"))
+    watched = Table([], bots, go.State.new(rules="simple-go"))
     assert watched.game.state.is_over
     assert "no dead stones" in watched.screen
 
@@ -160,7 +161,7 @@ def test_watching_two_bots_asks_nothing_until_the_end() -> None:
 
 
 def test_handicap_white_begins() -> None:
-    table = Table([], {WHITE: Scripted("E5")}, GameState.new(9, handicap=2))
+    table = Table([], {WHITE: Scripted("E5")}, go.State.new(9, handicap=2))
     assert table.moves == ["E5"]
     assert "2 handicap stones" in table.screen
     assert table.prompts == ["Black > "]
@@ -179,7 +180,7 @@ def test_a_bot_may_resign() -> None:
 
 def test_a_game_that_ends_is_counted_and_its_dead_stones_are_marked() -> None:
     wall = [row * 5 + col for row in range(5) for col in (1, 3)]
-    state = GameState.setup(5, "japanese", 0.5, black=wall, white=[12])
+    state = go.State.setup(5, "japanese", 0.5, black=wall, white=[12])
     table = Table(["pass", "pass"], state=state)
     assert "Black 15 + 1 prisoners, White 0 + 0 prisoners + 0.5 komi; dead: 1 white." in " ".join(table.screen.split())
     assert "¤" in table.screen
@@ -229,7 +230,7 @@ def test_hint_marks_and_names_the_best_moves() -> None:
     class Adviser(Scripted):
         name = "adviser"
 
-        def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+        def choose(self, state: go.State, seconds: float | None = None) -> Decision:
             e5, c3, d4 = (from_gtp(point, 9) for point in ("E5", "C3", "D4"))
             return Decision(e5, 0.6, visits={c3: 10, e5: 50, d4: 5, PASS: 1}, values={e5: 0.6, c3: 0.4})
 
@@ -248,7 +249,7 @@ def test_hint_from_the_opponent_or_from_nobody() -> None:
 
 def test_score_marks_what_is_whose() -> None:
     wall = [row * 5 + col for row in range(5) for col in (1, 3)]
-    table = Table(["score"], state=GameState.setup(5, "chinese", 0.5, black=wall))
+    table = Table(["score"], state=go.State.setup(5, "chinese", 0.5, black=wall))
     assert "An estimate: Black is ahead by about 24.5." in table.screen
     assert " 5 ▪ ● ▪ ● ▪ 5" in table.screen
 
@@ -265,9 +266,9 @@ def test_the_bots_estimate_is_shown_as_blacks() -> None:
 
 
 def test_new_keeps_the_terms_of_the_game() -> None:
-    table = Table(["e5", "new", "c3"], state=GameState.new(9, "japanese", 5.5))
+    table = Table(["e5", "new", "c3"], state=go.State.new(9, "japanese", 5.5))
     assert (table.moves, table.game.state.komi, table.game.state.rules.name) == (["C3"], 5.5, "japanese")
-    assert Table(["new 13"], state=GameState.new(9, handicap=3)).game.state.handicap == 3
+    assert Table(["new 13"], state=go.State.new(9, handicap=3)).game.state.handicap == 3
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -316,7 +317,7 @@ def test_a_game_that_is_left_is_kept(tmp_path: Path, leaving: type[BaseException
         raise leaving
 
     screen = io.StringIO()
-    GoSession(GameState.new(9), {}, console=Console(file=screen), ask=ask, keep_in=file).run()
+    GoSession(go.State.new(9), {}, console=Console(file=screen), ask=ask, keep_in=file).run()
     assert f"The game is kept: tengen play --load {file}" in screen.getvalue()
     assert read_sgf(file.read_bytes()).state.move_number == 1
 
@@ -357,7 +358,7 @@ def test_the_board_in_ascii() -> None:
     screen = Ascii()
     lines = iter(["e5", "c3", "score", "hint"])
     console = Console(file=screen, width=80)
-    GoSession(GameState.new(9), {}, console=console, ask=lambda _: next(lines, "quit")).run()
+    GoSession(go.State.new(9), {}, console=console, ask=lambda _: next(lines, "quit")).run()
     assert " 5 . . . . X . . . . 5" in screen.getvalue()
     assert " 3 . .(O). . . + . . 3" in screen.getvalue()
     assert screen.getvalue().isascii()
@@ -379,7 +380,7 @@ def test_sixteen_colours_are_too_few_for_wood() -> None:
 @pytest.mark.parametrize("size", [9, 19])
 def test_it_fits_a_terminal_of_80_by_24(size: int) -> None:
     bots = {BLACK: RandomAgent(Random(seed=1)), WHITE: RandomAgent(Random(seed=2))}
-    table = Table(["hint", "quit"], {WHITE: bots[WHITE]}, GameState.new(size, handicap=4))
+    table = Table(["hint", "quit"], {WHITE: bots[WHITE]}, go.State.new(size, handicap=4))
     last_screen = table.screen.rsplit("   A B C", 2)[-2:]
     lines = ("   A B C" + "   A B C".join(last_screen)).splitlines()
     assert len(lines) + 1 <= 24
@@ -406,12 +407,12 @@ def test_names_cannot_take_over_the_terminal() -> None:
 
 
 def test_an_empty_board_is_ahead_for_white_by_its_komi() -> None:
-    guess = estimate(GameState.new(9, komi=30))
+    guess = estimate(go.State.new(9, komi=30))
     assert -40 < guess.margin < -20
     assert not guess.dead
 
 
 def test_the_count_adds_up_to_the_score() -> None:
-    state = GameState.new(9, handicap=2, komi=0.5).play(from_gtp("E5", 9)).play(PASS).play(PASS)
+    state = go.State.new(9, handicap=2, komi=0.5).play(from_gtp("E5", 9)).play(PASS).play(PASS)
     assert describe_count(state, frozenset()) == "Black 2, White 1 + 0.5 komi + 2 for handicap; no dead stones."
     assert state.score(()) == 2 - 1 - 0.5 - 2

@@ -21,7 +21,8 @@ from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.agents.random import Random, RandomAgent
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
-from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, GameState, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, from_gtp
 from tengen.games.go.options import GoOptions
 from tengen.serve.gtp import COMMANDS, GtpServer
 from tengen.serve.gtp_game import handicap_places
@@ -40,10 +41,10 @@ class Scripted:
 
     def __init__(self, moves: list[int] | None = None, error: Exception | None = None) -> None:
         self.moves, self.error = moves or [], error
-        self.asked: list[tuple[GameState, float | None]] = []
+        self.asked: list[tuple[go.State, float | None]] = []
         self.closed = False
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
         self.asked.append((state, seconds))
         if self.error:
             raise self.error
@@ -420,7 +421,7 @@ class Slow(Scripted):
         super().__init__()
         self.watch, self.seconds = watch, seconds
 
-    def choose(self, state: GameState, seconds: float | None = None) -> Decision:
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
         self.watch.time += self.seconds
         return super().choose(state, seconds)
 

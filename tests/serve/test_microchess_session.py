@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.registry import load_agent
-from tengen.games.microchess import BLACK, RESIGN, WHITE, GameState, from_pgn
+from tengen.games import microchess
+from tengen.games.microchess import BLACK, RESIGN, WHITE, from_pgn
 from tengen.games.state import AnyState
 from tengen.serve.chessboard import board_width, draw_board
 from tengen.serve.microchess_session import MicrochessSession
@@ -25,7 +26,7 @@ class Scripted:
         self._moves, self._value = list(moves), value
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
-        assert isinstance(state, GameState)
+        assert isinstance(state, microchess.State)
         move = state.parse_move(self._moves.pop(0)) if self._moves else RESIGN
         return Decision(move, self._value, visits={move: 10}, note="by the book")
 
@@ -47,14 +48,14 @@ class Table:
         self,
         lines: Iterable[str],
         agents: Mapping[int, Agent] | None = None,
-        state: GameState | None = None,
+        state: microchess.State | None = None,
         keep_in: Path | None = None,
         **console: object,
     ) -> None:
         self._lines, self.prompts = iter(lines), list[str]()
         self._file = io.StringIO()
         self.console = Console(**{"file": self._file, "width": 100, "height": 24, **console})  # type: ignore[arg-type]
-        state = GameState.new() if state is None else state
+        state = microchess.State.new() if state is None else state
         self.game = MicrochessSession(state, agents or {}, console=self.console, ask=self._ask, keep_in=keep_in)
         self.game.run()
 
@@ -133,7 +134,7 @@ def test_a_hint_marks_where_it_leads() -> None:
     ],
 )
 def test_how_a_game_ends_is_told(lines: list[str], fen: str | None, told: str) -> None:
-    table = Table(lines, state=None if fen is None else GameState.from_fen(fen))
+    table = Table(lines, state=None if fen is None else microchess.State.from_fen(fen))
     assert told in table.screen
     assert "The game is over" in table.screen
     assert table.prompts[-1] == "save FILE, undo, new or quit > "
@@ -141,7 +142,7 @@ def test_how_a_game_ends_is_told(lines: list[str], fen: str | None, told: str) -
 
 def test_two_bots_play_to_the_end_while_we_watch() -> None:
     bots = {WHITE: load_agent("random:seed=1"), BLACK: load_agent("random:seed=2")}
-    table = Table([], bots, GameState.new(rules="ncsoft"))
+    table = Table([], bots, microchess.State.new(rules="ncsoft"))
     assert table.game.state.is_over
     assert "Microchess, ncsoft rules" in table.screen
 
@@ -165,7 +166,7 @@ def test_save_load_and_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_new_game_keeps_the_terms() -> None:
-    state = Table(["a1a2", "new"], state=GameState.new("ncsoft", double_step=False)).game.state
+    state = Table(["a1a2", "new"], state=microchess.State.new("ncsoft", double_step=False)).game.state
     assert (state.move_number, state.rules, state.double_step) == (0, "ncsoft", False)
 
 
@@ -173,7 +174,7 @@ def test_a_new_game_keeps_the_terms() -> None:
 
 
 def test_the_plain_board_in_both_directions() -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     assert draw_board(state, Look(color=False)).plain.splitlines() == [
         "   a  b  c  d   ",
         " 5 ♚  ♞  ♝  ♜ 5 ",
@@ -195,7 +196,7 @@ def test_the_plain_board_in_both_directions() -> None:
 
 @pytest.mark.parametrize("look", [Look(), Look(color=False), Look(unicode=False, color=False)])
 def test_every_line_is_as_wide_as_it_says(look: Look) -> None:
-    lines = draw_board(GameState.new(), look, marked=(0, 7)).plain.splitlines()
+    lines = draw_board(microchess.State.new(), look, marked=(0, 7)).plain.splitlines()
     assert {len(line) for line in lines} == {board_width(look)}
     assert len(lines) == (17 if look.color else 7)
 

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
-from tengen.games.microchess import RESIGN, WHITE, GameState
+from tengen.games import microchess
+from tengen.games.microchess import RESIGN, WHITE
 from tengen.games.state import AnyState
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
@@ -155,14 +156,14 @@ def test_isready_lets_the_agent_get_ready() -> None:
     agent = Preparing()
     lines = converse(b"isready\nposition startpos moves d2d4\nisready\n", "scripted", agent)
     assert lines == ["readyok", "info string white only", "readyok"]
-    assert [state.fen() for state in agent.ready_for] == [GameState.new().fen()]
+    assert [state.fen() for state in agent.ready_for] == [microchess.State.new().fen()]
     assert not agent.asked
 
 
 def test_a_whole_game_move_by_move() -> None:
     moves: list[str] = []
     session = Session(load_agent("random:seed=3"))
-    state = GameState.new()
+    state = microchess.State.new()
     session.ask("uci", "isready", last="readyok")
     while not state.is_over:
         position = f"position startpos moves {' '.join(moves)}" if moves else "position startpos"
@@ -275,7 +276,7 @@ def test_blacks_clock_is_blacks() -> None:
 
 
 def test_a_decision_is_told_as_programs_read_it() -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     first, second = (state.parse_move(name) for name in ("a1a2", "d5d3"))
     decision = Decision(first, 0.64, visits={first: 30, 41: 12}, pv=(first, second))
     lines = converse(b"position startpos\ngo\n", agent=Scripted(decision))
@@ -284,7 +285,7 @@ def test_a_decision_is_told_as_programs_read_it() -> None:
 
 
 def test_only_the_moves_that_are_allowed() -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     a1a2, b1a2, b1c2 = (state.parse_move(name) for name in ("a1a2", "b1a2", "b1c2"))
     agent = Scripted(Decision(a1a2, visits={a1a2: 9, b1a2: 3, b1c2: 5}))
     assert converse(b"go searchmoves b1a2 b1c2 movetime 5\n", agent=agent)[-1] == "bestmove b1c2"
@@ -293,7 +294,7 @@ def test_only_the_moves_that_are_allowed() -> None:
 
 
 def test_an_agent_that_resigns_plays_on() -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     best = state.parse_move("b1c2")
     agent = Scripted(Decision(RESIGN, 0.01, visits={state.parse_move("a1a2"): 3, best: 8}, pv=(RESIGN,)))
     assert converse(b"go\n", agent=agent)[-1] == "bestmove b1c2"
@@ -489,7 +490,7 @@ def test_the_real_process_plays_stops_and_leaves() -> None:
     answer = program.ask("position startpos moves d2d3", "go movetime 200", last="bestmove")
     assert re.match(r"info depth \d+ score cp -?\d+ nodes \d+ nps \d+ time \d+ pv [a-d][1-5]", answer[-2])
     program.ask("go infinite", "isready", last="readyok")
-    state = GameState.new(double_step=False)
+    state = microchess.State.new(double_step=False)
     state = state.play(state.parse_move("d2d3"))
     best = program.ask("stop", last="bestmove")[-1].split()[1]
     assert state.why_illegal(state.parse_move(best)) is None
@@ -530,7 +531,7 @@ class TrainedAgent(Scripted):
     """An agent whose model was trained with the double step."""
 
     def warning(self, state: AnyState) -> str | None:
-        assert isinstance(state, GameState)
+        assert isinstance(state, microchess.State)
         return None if state.double_step else "trained with double step"
 
 

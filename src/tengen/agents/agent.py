@@ -18,7 +18,7 @@ class Decision:
     """A move and the reasons for it. Moves are as in the game's state; what an agent does not know is empty.
 
     >>> import tengen
-    >>> state = tengen.go.GameState.new(size=5)
+    >>> state = tengen.go.State.new(size=5)
     >>> decision = tengen.load_agent("uct:playouts=500", seed=1).choose(state)
     >>> state.move_name(decision.move), max(decision.visits, key=decision.visits.get) == decision.move
     ('C3', True)
@@ -54,7 +54,7 @@ class Agent(Protocol):
     ...     def close(self):
     ...         pass
     >>> agent: tengen.Agent = First()
-    >>> tengen.play_game(agent, agent, tengen.go.GameState.new(size=2), max_moves=6).state.move_number
+    >>> tengen.play_game(agent, agent, tengen.go.State.new(size=2), max_moves=6).state.move_number
     6
     """
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from tengen.agents.agent import Decision, of_game
 from tengen.agents.passing import may_pass, wins_by_passing
+from tengen.games import go
 from tengen.games.game import game_of
-from tengen.games.go import PASS, GameState
+from tengen.games.go import PASS
 from tengen.games.state import AnyState
 from tengen.nets.bundled import find_model
 from tengen.search.fast_model import FastPolicy
@@ -40,7 +41,7 @@ class FastPolicyAgent:
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The policy's move for the player to move."""
-        state = of_game(state, GameState, self.name)
+        state = of_game(state, go.State, self.name)
         if state.is_over or wins_by_passing(state, seconds):
             return Decision(PASS, note="passing ends the game")
         scores = self._policy.scores(state)
@@ -63,7 +64,7 @@ class FastPolicyAgent:
 
     def check(self, state: AnyState) -> None:
         """AgentError if this is not a game of Go."""
-        of_game(state, GameState, self.name)
+        of_game(state, go.State, self.name)
 
     def close(self) -> None:
         """Nothing to free."""

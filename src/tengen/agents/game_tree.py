@@ -7,9 +7,10 @@ import numpy as np
 
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_names, game_of, get_game
-from tengen.games.go import PASS, GameState
+from tengen.games.go import PASS
 from tengen.games.kernels import WIN
 from tengen.games.state import AnyState
 from tengen.search.result import SearchResult
@@ -40,7 +41,7 @@ def search_with_care(state: AnyState, rng: np.random.Generator, seconds: float |
     """Search the legal moves, shuffled; in Go with care about the pass, which `passing` decides."""
     moves = state.legal_moves()
     rng.shuffle(moves)
-    if not isinstance(state, GameState):
+    if not isinstance(state, go.State):
         return search(moves, frozenset())
     if len(moves) < 2 or PASS not in moves:
         return search(moves, frozenset()) if moves else SearchResult(PASS, None)
@@ -80,7 +81,7 @@ def chance(value: float, spread: float) -> float:
     return 0.5 * (1.0 + math.tanh(value / (2 * spread)))
 
 
-def _allowed(state: GameState, moves: list[int], count: Count) -> list[int]:
+def _allowed(state: go.State, moves: list[int], count: Count) -> list[int]:
     """The moves without the pass, if that loses and there is a move that fills no eye."""
     if count.verdict is not Pass.LOSES or game_of(state).sensible_moves(state) == [PASS]:
         return moves

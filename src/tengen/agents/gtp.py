@@ -13,7 +13,8 @@ from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, ForeignEngine
 from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
 from tengen.agents.kata_rules import rules_as_json
-from tengen.games.go import BLACK, RESIGN, WHITE, GameState, RuleSet, from_gtp, to_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, RESIGN, WHITE, RuleSet, from_gtp, to_gtp
 from tengen.games.state import AnyState
 
 _COLORS: Final = {BLACK: "black", WHITE: "white"}
@@ -43,7 +44,7 @@ class GtpEngine(ForeignEngine[GtpConnection]):
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The engine's move, legal or not; AgentError if it gives none."""
-        state = of_game(state, GameState, self.name)
+        state = of_game(state, go.State, self.name)
         try:
             self.sync(state)
             self._tell_time(seconds)
@@ -64,9 +65,9 @@ class GtpEngine(ForeignEngine[GtpConnection]):
 
     def check(self, state: AnyState) -> None:
         """Start the engine and let it know the position; AgentError if it cannot be, or this is not Go."""
-        self.sync(of_game(state, GameState, self.name))
+        self.sync(of_game(state, go.State, self.name))
 
-    def sync(self, state: GameState) -> None:
+    def sync(self, state: go.State) -> None:
         """Let the engine know the position, by its new moves alone if it knows the game they continue."""
         black, white = state.setup_stones
         beginning = _Beginning(state.size, state.rules, state.komi, state.handicap, tuple(black), tuple(white))

@@ -8,7 +8,8 @@ count finished games by the dead stones found here (`BatchedGo.mark_dead`, `UctR
 from dataclasses import dataclass
 from enum import Enum
 
-from tengen.games.go import BLACK, PASS, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS
 from tengen.search.status import is_settled, search_ownership
 
 _MOST_PLAYOUTS, _FEWEST_PLAYOUTS = 4000, 200
@@ -35,7 +36,7 @@ class Count:
     verdict: Pass
 
 
-def count_now(state: GameState, seconds: float | None = None) -> Count:
+def count_now(state: go.State, seconds: float | None = None) -> Count:
     """Count a position by its rules; with little time for the move (`seconds`) life and death is read less deeply."""
     playouts = _MOST_PLAYOUTS
     if seconds is not None:
@@ -52,12 +53,12 @@ def count_now(state: GameState, seconds: float | None = None) -> Count:
     return Count(margin, dead, verdict)
 
 
-def may_pass(state: GameState, seconds: float | None = None) -> bool:
+def may_pass(state: go.State, seconds: float | None = None) -> bool:
     """Whether a pass does no harm, for an agent that has no search to tell it what else there is to gain."""
     return state.is_legal(PASS) and count_now(state, seconds).verdict is not Pass.LOSES
 
 
-def wins_by_passing(state: GameState, seconds: float | None = None) -> bool:
+def wins_by_passing(state: go.State, seconds: float | None = None) -> bool:
     """Whether the opponent has passed, and a pass now ends the game, won."""
     if state.last_move != PASS:
         return False

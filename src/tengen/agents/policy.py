@@ -9,8 +9,9 @@ from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.conditions import warning
 from tengen.agents.passing import may_pass, wins_by_passing
 from tengen.encode.registry import get_encoder
+from tengen.games import go
 from tengen.games.game import game_of
-from tengen.games.go import PASS, GameState
+from tengen.games.go import PASS
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
 
@@ -43,7 +44,7 @@ class PolicyAgent:
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The network's move for the player to move."""
-        state = of_game(state, GameState, self.name)
+        state = of_game(state, go.State, self.name)
         self._check_size(state)
         if state.is_over or wins_by_passing(state, seconds):
             return Decision(PASS, note="passing ends the game")
@@ -70,13 +71,13 @@ class PolicyAgent:
 
     def check(self, state: AnyState) -> None:
         """AgentError if this is not a game that the model has learned."""
-        self._check_size(of_game(state, GameState, self.name))
+        self._check_size(of_game(state, go.State, self.name))
 
     def warning(self, state: AnyState) -> str | None:
         """One line if this game is outside of what the model was trained on."""
         return warning(self.name, self._card, state)
 
-    def _check_size(self, state: GameState) -> None:
+    def _check_size(self, state: go.State) -> None:
         if state.size != self._size:
             size = self._size
             raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")

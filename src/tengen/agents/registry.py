@@ -53,7 +53,7 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
 
     >>> import tengen
     >>> agent = tengen.load_agent("alphabeta:depth=3")
-    >>> state = tengen.microchess.GameState.new()
+    >>> state = tengen.microchess.State.new()
     >>> state.is_legal(agent.choose(state).move)
     True
     """

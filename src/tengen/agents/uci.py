@@ -13,7 +13,8 @@ from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.centipawns import chance_behind
 from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, ForeignEngine
 from tengen.agents.uci_connection import UciConnection, UciOption
-from tengen.games.microchess import GameState, variant_name, variants_path
+from tengen.games import microchess
+from tengen.games.microchess import variant_name, variants_path
 from tengen.games.state import AnyState
 
 DEFAULT_MOVETIME: Final = 100
@@ -69,7 +70,7 @@ class UciEngine(ForeignEngine[UciConnection]):
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """The engine's move; AgentError if it gives none that is legal."""
-        state = of_game(state, GameState, self.name)
+        state = of_game(state, microchess.State, self.name)
         try:
             self._tell_position(state)
             limits = self._settings.limits(seconds)
@@ -82,7 +83,7 @@ class UciEngine(ForeignEngine[UciConnection]):
 
     def check(self, state: AnyState) -> None:
         """Start the engine and teach it the game; AgentError if that is not possible."""
-        state = of_game(state, GameState, self.name)
+        state = of_game(state, microchess.State, self.name)
         try:
             self._tell_position(state)
         except AgentError:
@@ -143,7 +144,7 @@ class UciEngine(ForeignEngine[UciConnection]):
             self._connected().tell(f"setoption name {option.name} value {wanted}")
             self._rules, self._known = wanted, None
 
-    def _tell_position(self, state: GameState) -> None:
+    def _tell_position(self, state: microchess.State) -> None:
         moves = [state.move_name(move) for _, move in state.moves]
         self._choose_variant(self._settings.variant or variant_name(state.double_step))
         self._choose_rules(state.rules)
@@ -154,7 +155,7 @@ class UciEngine(ForeignEngine[UciConnection]):
         self._send("isready", "readyok")
         self._known = words
 
-    def _decision(self, state: GameState, answer: Sequence[str]) -> Decision:
+    def _decision(self, state: microchess.State, answer: Sequence[str]) -> Decision:
         """The move of a `bestmove` line, explained by the last line that tells what the search found."""
         word = answer[-1].split()[1] if " " in answer[-1] else ""
         try:
@@ -174,7 +175,7 @@ class UciEngine(ForeignEngine[UciConnection]):
         return Decision(move, _chance(info), pv=line if line[:1] == (move,) else (move,), note=note, nodes=nodes)
 
 
-def _line_of_play(state: GameState, words: Sequence[str]) -> tuple[int, ...]:
+def _line_of_play(state: microchess.State, words: Sequence[str]) -> tuple[int, ...]:
     """The moves that these words name, as far as they are legal."""
     line: list[int] = []
     for word in words:

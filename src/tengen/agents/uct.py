@@ -10,7 +10,8 @@ import numpy as np
 from tengen.agents.agent import Decision
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass, count_now
-from tengen.games.go import EMPTY, PASS, RESIGN, GameState
+from tengen.games import go
+from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.state import AnyState
@@ -83,13 +84,13 @@ class UctAgent:
         self._node_limit = settings.nodes
         self._tree: UctTree | None = None
         self._spare: UctTree | None = None
-        self._root: GameState | None = None
+        self._root: go.State | None = None
         self._plain: MctsAgent | None = None
         self._stop = threading.Event()
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
         """Search from `state` and decide."""
-        if not isinstance(state, GameState):
+        if not isinstance(state, go.State):
             return self._in_other_games().choose(state, seconds)
         started = self._clock()
         self._stop.clear()
@@ -154,7 +155,7 @@ class UctAgent:
                 break
         return done, elapsed
 
-    def _tree_for(self, state: GameState, capacity: int, way: list[int] | None) -> UctTree:
+    def _tree_for(self, state: go.State, capacity: int, way: list[int] | None) -> UctTree:
         """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""
         tree, spare = self._tree, self._spare
         if tree is None or spare is None or len(tree.move) != capacity:
@@ -174,7 +175,7 @@ class UctAgent:
     # ---------------------------------------------------------------------------------------- deciding
 
     def _refine(
-        self, decision: Decision, state: GameState, scratch: UctScratch, done: int, limit: float | None
+        self, decision: Decision, state: go.State, scratch: UctScratch, done: int, limit: float | None
     ) -> Decision:
         """Resign if all is lost; pass if every point is settled and the count is won."""
         value, old_enough = decision.value or 0.0, state.move_number > state.size
@@ -206,7 +207,7 @@ def _best_move(tree: UctTree, size: int, done: int, elapsed: float) -> Decision:
     )
 
 
-def _root_of(state: GameState, count: Count | None) -> UctRoot:
+def _root_of(state: go.State, count: Count | None) -> UctRoot:
     """What the kernels need to know of a state, and of its dead stones if it has been counted."""
     before = state.previous
     last_cell = _cell(state.last_move, state.size)
@@ -219,7 +220,7 @@ def _root_of(state: GameState, count: Count | None) -> UctRoot:
     return UctRoot(state.board, last_cell, before_cell, len(state.history), state.rules.flags, komi, dead, may_pass)
 
 
-def _cells_between(old: GameState | None, state: GameState) -> list[int] | None:
+def _cells_between(old: go.State | None, state: go.State) -> list[int] | None:
     """The cells played in turn from one position of a game of Go to another; None if they are of different games."""
     if old is None or (old.size, old.rules, old.komi) != (state.size, state.rules, state.komi):
         return None

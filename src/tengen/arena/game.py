@@ -70,7 +70,7 @@ def play_game(
 
     >>> import tengen
     >>> black, white = tengen.load_agent("uct:playouts=200", seed=1), tengen.load_agent("random", seed=1)
-    >>> record = tengen.play_game(black, white, tengen.go.GameState.new(size=5, komi=0.5))
+    >>> record = tengen.play_game(black, white, tengen.go.State.new(size=5, komi=0.5))
     >>> record.winner == tengen.go.BLACK, record.ending
     (True, 'score')
     """

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.board import allocate, new_board, new_boards
 from tengen.games.go.legality import legal_policies, play_policies
 from tengen.games.go.playout import playouts
@@ -149,7 +149,7 @@ def _playouts(size: int) -> Measure:
 
 def _lockstep(size: int, plies: int = 30) -> Measure:
     """Random legal moves in many games at once: legal masks, a draw and a move for all, by kernels."""
-    flags = GameState.new(size).rules.flags
+    flags = go.State.new(size).rules.flags
     rng = np.random.default_rng(1)
 
     def work() -> int:
@@ -167,14 +167,14 @@ def _lockstep(size: int, plies: int = 30) -> Measure:
 
 
 def _friendly(size: int, moves: int = 3000) -> Measure:
-    """Random legal moves through `GameState`: list the legal moves, choose, play."""
+    """Random legal moves through `go.State`: list the legal moves, choose, play."""
     draw = random.Random(1)
 
     def work() -> int:
-        state = GameState.new(size)
+        state = go.State.new(size)
         for _ in range(moves):
             if state.is_over or state.move_number > 2 * size * size:
-                state = GameState.new(size)
+                state = go.State.new(size)
             state = state.play(draw.choice(state.legal_moves()))
         return moves
 
@@ -182,7 +182,7 @@ def _friendly(size: int, moves: int = 3000) -> Measure:
 
 
 def _simulations(size: int, guided: bool) -> Measure:
-    state = GameState.new(size)
+    state = go.State.new(size)
     dead = np.zeros(len(state.board.color), np.uint8)
     root = UctRoot(state.board, 0, 0, len(state.history), state.rules.flags, state.komi, dead, True)
     tree, scratch = new_tree(2_000_000), new_scratch(size, state.history)

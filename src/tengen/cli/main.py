@@ -12,9 +12,9 @@ imported inside the function, when the command runs. That keeps `tengen --help` 
 
     def count(size: Annotated[int, typer.Option(help="board size, 2 to 25")] = 9) -> None:
         \"\"\"Count the points of a board.\"\"\"
-        from tengen.games.go import GameState      # heavy: imported when the command runs
+        from tengen.games import go                  # heavy: imported when the command runs
 
-        typer.echo(GameState.new(size=size).stones.size)
+        typer.echo(go.State.new(size=size).stones.size)
 
 and joins the list at the bottom of this file with an import and one line: `app.command()(count)`.
 

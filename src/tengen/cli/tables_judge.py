@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from tengen.games.microchess.state import GameState
+    from tengen.games import microchess
 
 
 def judge(
@@ -57,7 +57,7 @@ def judge(
     console.print(f"Games  {read:,}")
 
 
-def _read(paths: Iterable[Path]) -> "Iterable[tuple[GameState, tuple[str, str]]]":
+def _read(paths: Iterable[Path]) -> "Iterable[tuple[microchess.State, tuple[str, str]]]":
     """The last states of all games under standard rules, with the names of White and Black."""
     from tengen.games.microchess.record import from_pgn
 

@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tengen.games.microchess.state import GameState
+    from tengen.games import microchess
     from tengen.games.microchess.tables import Tables
     from tengen.games.microchess.tables_material import Material
 
@@ -35,7 +35,7 @@ def show(
     from rich.console import Console
 
     from tengen.cli.tables_build import show_facts, title
-    from tengen.games.microchess.state import GameState
+    from tengen.games import microchess
     from tengen.games.microchess.tables import Tables
     from tengen.games.microchess.tables_material import Material
 
@@ -47,7 +47,7 @@ def show(
         console.print(f"Tables     {tables.folder}", markup=False)
     elif "/" in asked:
         console.print(title(double_step))
-        _show_position(console, tables, GameState.from_fen(asked, double_step=double_step))
+        _show_position(console, tables, microchess.State.from_fen(asked, double_step=double_step))
     else:
         console.print(title(double_step))
         _show_material(console, tables, Material.parse(asked))
@@ -67,7 +67,7 @@ def _show_material(console: "Console", tables: "Tables", material: "Material") -
         console.print(f"Longest mate: {facts.longest} plies, such as {fen}")
 
 
-def _no_table(tables: "Tables", state: "GameState") -> str:
+def _no_table(tables: "Tables", state: "microchess.State") -> str:
     """Why a position has no value, and what to do about it."""
     from tengen.games.microchess.tables_material import MAX_PIECES
 
@@ -78,7 +78,7 @@ def _no_table(tables: "Tables", state: "GameState") -> str:
     return f"there is no table for {state.fen()} in {tables.folder}: make it with `{remedy}`"
 
 
-def _show_position(console: "Console", tables: "Tables", state: "GameState") -> None:
+def _show_position(console: "Console", tables: "Tables", state: "microchess.State") -> None:
     value = tables.probe(state)
     console.print(str(state), markup=False)
     if value is None:

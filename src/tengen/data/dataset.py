@@ -35,7 +35,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState, get_rules
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, get_rules
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, GameMoves
 
 GAMES_FILE: Final = "games.arrow"
@@ -154,11 +155,11 @@ class Dataset:
         offsets = self.game_moves.setup_offsets
         return self.game_moves.setup[offsets[self._checked(row)] : offsets[row + 1]]
 
-    def start_of(self, row: int) -> GameState:
+    def start_of(self, row: int) -> go.State:
         """The position before the first move of a game, by its own rules (chinese where unknown)."""
         setup, moves = self.setup_of(row), self.moves_of(row)
         komi = float(self.columns["komi"][row])
-        return GameState.setup(
+        return go.State.setup(
             int(self.columns["size"][row]),
             self.text("rules", row) or USUAL_RULES,
             None if math.isnan(komi) else komi,
@@ -169,7 +170,7 @@ class Dataset:
         )
 
     def move_of(self, row: int, ply: int) -> tuple[int, int]:
-        """Colour and move of a ply (0 is the first), as `GameState` writes them."""
+        """Colour and move of a ply (0 is the first), as `go.State` writes them."""
         code = int(self.moves_of(row)[ply])
         point, points = code & MOVE_MASK, int(self.columns["size"][row]) ** 2
         return (WHITE if code & WHITE_BIT else BLACK), (PASS if point == points else point)

@@ -1,16 +1,17 @@
-"""A position of a recorded game as a friendly `GameState`, whatever the rules would have said about its moves."""
+"""A position of a recorded game as a friendly `go.State`, whatever the rules would have said about its moves."""
 
 import numpy as np
 
 from tengen.data.dataset import Dataset
-from tengen.games.go import BLACK, WHITE, GameState, RuleSet
+from tengen.games import go
+from tengen.games.go import BLACK, WHITE, RuleSet
 from tengen.games.go.positions import allocate_positions, replay
 
 AS_PLAYED = RuleSet("as-played", "simple", True, "area", 0.0, removes_dead=True)
 """Rules that forbid nothing that a record may contain: a position has no ko to retake when it is set up."""
 
 
-def position_of(dataset: Dataset, row: int, ply: int) -> GameState:
+def position_of(dataset: Dataset, row: int, ply: int) -> go.State:
     """The position after `ply` moves, with the last of them to be seen; the moves before are set-up stones."""
     size = int(dataset.columns["size"][row])
     before = max(ply - 1, 0)
@@ -18,7 +19,7 @@ def position_of(dataset: Dataset, row: int, ply: int) -> GameState:
     replay(dataset.game_moves, np.array([row]), np.array([before]), positions)
     stones = positions.past[0, 0]
     color, move = dataset.move_of(row, before)
-    state = GameState.setup(
+    state = go.State.setup(
         size,
         AS_PLAYED,
         black=np.flatnonzero(stones == BLACK).tolist(),

@@ -1,9 +1,9 @@
 """Positions as the feature planes that networks read. Games beneath, networks above.
 
 >>> from tengen.encode import get_encoder
->>> from tengen.games.go import GameState
+>>> from tengen.games import go
 >>> encoder = get_encoder("simple")
->>> encoder.encode([GameState.new(size=9)]).shape
+>>> encoder.encode([go.State.new(size=9)]).shape
 (1, 11, 9, 9)
 """
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from tengen.encode import alphago, compact, oneplane, sevenplane, simple, zero
 from tengen.encode.encoder import Encoder, EncoderError
+from tengen.games import go
 from tengen.games.go.batch import GoGames
 from tengen.games.go.positions import PAST, Positions, positions_of
-from tengen.games.go.state import GameState
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GoEncoder(Encoder):
     needs_ages: bool = False
     """Whether it looks at how long stones have been standing, which batches of games do not keep."""
 
-    def encode(self, states: Sequence[GameState]) -> NDArray[np.uint8]:
+    def encode(self, states: Sequence[go.State]) -> NDArray[np.uint8]:
         """uint8[B, planes, N, N]: the planes of B states, all of one board size N."""
         sizes = {state.size for state in states}
         if len(sizes) != 1:

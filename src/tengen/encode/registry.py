@@ -27,7 +27,7 @@ def get_encoder(name: str) -> Encoder:
 
     >>> import tengen
     >>> encoder = tengen.get_encoder("simple")
-    >>> encoder.encode([tengen.go.GameState.new(size=9)]).shape
+    >>> encoder.encode([tengen.go.State.new(size=9)]).shape
     (1, 11, 9, 9)
     >>> encoder.meanings[-1]
     'points that the ko forbids'

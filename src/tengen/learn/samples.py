@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tengen.data.dataset import Dataset, Selection
 from tengen.data.position import position_of
 from tengen.encode.go import get_go_encoder
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.learn.loader import PositionLoader
 from tengen.nets.evaluator import load_evaluator
 
@@ -20,13 +20,13 @@ _DRAWN = 512  # positions to choose the samples from
 class Sample:
     """One position, the move that was played and the probabilities that the network gave."""
 
-    state: GameState
+    state: go.State
     game: int
     """Row of the dataset."""
     ply: int
     """How many moves had been played before."""
     played: int
-    """A move as `GameState` writes it."""
+    """A move as `go.State` writes it."""
     policy: NDArray[np.float32]  # [N * N + 1], the last for passing
 
     @property

@@ -34,7 +34,7 @@ from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
 from tengen.learn.warm_start import check_start, start_from
-from tengen.nets.model_file import ModelCard, is_calibrated, load_model, save_model
+from tengen.nets.model_file import ModelCard, is_calibrated, load_network, save_model
 from tengen.nets.network import Network, build_network
 from tengen.nets.quantize import calibrate
 from tengen.nets.registry import describe_network, parse_network
@@ -300,7 +300,7 @@ class _Trainer:
         planes = self._loader().batch_at(0, _CALIBRATION).planes
         for path in (self.run.path / f"{name}.safetensors" for name in ("best", "last")):
             if path.exists() and not is_calibrated(path):
-                network, card = load_model(path)
+                network, card = load_network(path)
                 save_model(path, network, card, ranges=calibrate(network.architecture, network.weights(), planes))
 
     def _loader(self) -> PositionLoader:

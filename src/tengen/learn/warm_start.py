@@ -12,7 +12,7 @@ from torch import Tensor
 from tengen.encode.go import get_go_encoder
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard, load_model, read_card
+from tengen.nets.model_file import ModelCard, load_network, read_card
 from tengen.nets.network import Network
 from tengen.nets.registry import describe_network, parse_network
 
@@ -29,7 +29,7 @@ def check_start(config: SupervisedConfig) -> None:
 
 def start_from(network: Network, model: str) -> None:
     """Give a network the weights of a model that fits it."""
-    theirs: dict[str, Tensor] = load_model(find_model(model))[0].state_dict()
+    theirs: dict[str, Tensor] = load_network(find_model(model))[0].state_dict()
     ours: dict[str, Tensor] = network.state_dict()
     for name in ours.keys() & theirs.keys():
         if ours[name].shape != theirs[name].shape:  # the first convolution [filters, planes, kernel, kernel]

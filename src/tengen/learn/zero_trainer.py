@@ -20,7 +20,7 @@ from tengen.learn.optimizers import build_optimizer, rate_at
 from tengen.learn.replay import Batch
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
 from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard, load_model, read_card, save_model
+from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import describe_network, parse_network
 
@@ -177,7 +177,7 @@ class ZeroTrainer:
     def _fresh(self, spec: GameSpec) -> Network:
         """The network as the run begins."""
         if self.config.start_from:
-            return load_model(find_model(self.config.start_from))[0]
+            return load_network(find_model(self.config.start_from))[0]
         name, arguments = parse_network(self.config.network)
         planes, height, width = spec.shape
         shape = {"width": width, "actions": spec.batch.actions}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tengen.nets.bundled import find_model
 from tengen.nets.layers import Architecture
-from tengen.nets.model_file import ModelCard, ModelFileError, is_calibrated, load_model, read_model, read_ranges
+from tengen.nets.model_file import ModelCard, ModelFileError, is_calibrated, load_network, read_model, read_ranges
 
 BACKENDS = ("openvino", "int8", "fastest", "torch")
 
@@ -51,7 +51,7 @@ def load_evaluator(
     if backend == "torch":
         from tengen.nets.torch_evaluator import TorchEvaluator
 
-        network, card = load_model(path)
+        network, card = load_network(path)
         return TorchEvaluator(network, threads), card
     raise ValueError(f"no backend is called {backend[:40]!r}: choose from {', '.join(BACKENDS)}")
 

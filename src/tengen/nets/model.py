@@ -36,7 +36,7 @@ class Model:
         -1 (lost) to 1 (won), or None if the network has no value head. No state may be over.
 
         >>> import tengen
-        >>> state = tengen.go.GameState.new(size=5, komi=3.5)
+        >>> state = tengen.go.State.new(size=5, komi=3.5)
         >>> policy, value = tengen.load_model("go5").predict([state])
         >>> policy.shape, value.shape
         ((1, 26), (1,))
@@ -64,7 +64,7 @@ def load_model(name: str | Path, backend: str = "fastest", threads: int | None =
 
     >>> import tengen
     >>> model = tengen.load_model("microchess")
-    >>> policy, value = model.predict([tengen.microchess.GameState.new()])
+    >>> policy, value = model.predict([tengen.microchess.State.new()])
     >>> bool(abs(value[0]) <= 1)
     True
     """

@@ -132,7 +132,7 @@ def save_model(
     write_tensors(path, network.weights() | calibration_tensors(ranges or {}), card, half=half)
 
 
-def load_model(path: str | Path) -> tuple["Network", ModelCard]:
+def load_network(path: str | Path) -> tuple["Network", ModelCard]:
     """The network in a file, in evaluation mode, and its card. Needs torch."""
     import torch
 

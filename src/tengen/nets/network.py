@@ -47,7 +47,7 @@ class PolicyValueOutput(NamedTuple):
 class Network(nn.Module):
     """A network of a kind from the registry. `arguments` holds all its settings, defaults included.
 
-    `build_network` and `load_model` make one; by itself it comes with its weights unset.
+    `build_network` and `load_network` make one; by itself it comes with its weights unset.
     """
 
     trunk: nn.Sequential

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import PASS, from_cell, to_cell
 from tengen.nets.model_file import ModelCard, ModelFileError, read_tensors, write_tensors
@@ -58,7 +58,7 @@ class FastPolicy:
         """The same policy for playouts."""
         return factors_of(self.weights)
 
-    def scores(self, state: GameState) -> dict[int, float]:
+    def scores(self, state: go.State) -> dict[int, float]:
         """The score of every move: the logarithm of its probability, but for a constant.
 
         Moves are legal by simple ko and no suicide; superko and eyes are the caller's business. PASS is among them.
@@ -81,7 +81,7 @@ def sections_of(weights: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
     return dict(zip(SECTIONS, np.split(weights, ends[:-1]), strict=True))
 
 
-def last_cells(state: GameState) -> tuple[int, int]:
+def last_cells(state: go.State) -> tuple[int, int]:
     """The cells of the last move and of the one before, NO_CELL for a pass or none."""
 
     def cell(move: int | None) -> int:

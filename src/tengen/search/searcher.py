@@ -60,7 +60,7 @@ class Searcher:
     >>> batch = game.batch(game.options.of({"size": 5}))
     >>> searcher = tengen.Searcher(batch, tengen.PlayoutEvaluation(batch, seed=1), tengen.Puct(), trees=2, seed=1)
     >>> roots = batch.allocate(2)
-    >>> batch.load(roots, 1, tengen.go.GameState.new(size=5).play(tengen.go.from_gtp("C3", 5)))
+    >>> batch.load(roots, 1, tengen.go.State.new(size=5).play(tengen.go.from_gtp("C3", 5)))
     >>> result = searcher.search(roots, np.arange(2), simulations=300)
     >>> result.visits.sum(axis=1).tolist(), bool(result.value[1] < result.value[0])
     ([300, 300], True)

@@ -8,31 +8,32 @@ lives only if its owner moves first is unsettled, and counts as alive.
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, WHITE
 from tengen.games.go.board import BORDER, KO, NO_CELL, PASSES, TO_PLAY, allocate, copy_board
 from tengen.search.uct import UctParameters, UctRoot, new_scratch, simulate
 from tengen.search.uct_tree import new_tree
 
 
-def dead_stones(state: GameState, playouts: int = 4000, seed: int = 1) -> frozenset[int]:
+def dead_stones(state: go.State, playouts: int = 4000, seed: int = 1) -> frozenset[int]:
     """The stones to take off before counting; none under rules that take nothing off."""
     if not state.rules.removes_dead:
         return frozenset()
     return state.dead_by_ownership(search_ownership(state, playouts, seed), playouts)
 
 
-def settle(state: GameState, playouts: int = 4000, seed: int = 1) -> GameState:
+def settle(state: go.State, playouts: int = 4000, seed: int = 1) -> go.State:
     """The same finished game with its dead stones agreed on, so that its result is that of careful reading."""
     return state.with_dead(dead_stones(state, playouts, seed))
 
 
-def is_settled(state: GameState, ownership: NDArray[np.int64], playouts: float) -> bool:
+def is_settled(state: go.State, ownership: NDArray[np.int64], playouts: float) -> bool:
     """Whether simulations agree, in more than nine of ten, on the owner of every single point."""
     on_board = state.board.color != BORDER
     return bool(np.all(np.abs(ownership[on_board]) >= 0.8 * playouts))
 
 
-def search_ownership(state: GameState, playouts: int, seed: int = 1) -> NDArray[np.int64]:
+def search_ownership(state: go.State, playouts: int, seed: int = 1) -> NDArray[np.int64]:
     """int64[P]: over all simulations, +1 where a cell ended up Black's and -1 where it was White's."""
     rng = np.array([2 * seed + 1], np.uint64)
     ownership = np.zeros(len(state.board.color), np.int64)

@@ -12,7 +12,8 @@ from typing import Final
 
 from rich.text import Text
 
-from tengen.games.microchess import FILES, RANKS, GameState
+from tengen.games import microchess
+from tengen.games.microchess import FILES, RANKS
 from tengen.games.microchess.notation import FILE_NAMES, PIECES
 from tengen.serve.screen import Look
 
@@ -28,7 +29,7 @@ def board_width(look: Look) -> int:
     return FILES * (6 if look.color else 3) + 4
 
 
-def draw_board(state: GameState, look: Look, marked: Collection[int] = (), turned: bool = False) -> Text:
+def draw_board(state: microchess.State, look: Look, marked: Collection[int] = (), turned: bool = False) -> Text:
     """The board with coordinates, White below unless `turned`; `marked` squares (a1 is 0, d5 is 19) stand out."""
     pieces = ["" if piece == 0 else PIECES[piece] for piece in state.squares]
     ranks = range(RANKS) if turned else range(RANKS - 1, -1, -1)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.go import BLACK, EMPTY, WHITE, GameState, opponent
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, WHITE, opponent
 from tengen.games.go.board import allocate
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.score import playout_owners
@@ -26,7 +27,7 @@ class Estimate:
     """Stones on points that will be the opponent's."""
 
 
-def estimate(state: GameState, playouts: int = 400, seed: int = 1) -> Estimate:
+def estimate(state: go.State, playouts: int = 400, seed: int = 1) -> Estimate:
     """Play the game to its end many times and see who owns what on average."""
     size, board = state.size, state.board
     totals, rng = np.zeros(len(board.color), np.int64), np.array([2 * seed + 1], np.uint64)
@@ -44,7 +45,7 @@ def describe_margin(margin: float, verb: str) -> str:
     return f"{'Black' if margin > 0 else 'White'} {verb} {abs(margin):g}" if margin else "A draw"
 
 
-def describe_count(state: GameState, dead: Collection[int]) -> str:
+def describe_count(state: go.State, dead: Collection[int]) -> str:
     """How both sides' points come about by the rules, and which stones were dead."""
     bonus = state.rules.bonus(state.handicap) if state.rules.scoring == "area" else 0
     extras = f" + {state.komi:g} komi" if state.komi else ""
@@ -53,7 +54,7 @@ def describe_count(state: GameState, dead: Collection[int]) -> str:
     return f"Black {points[BLACK]}, White {points[WHITE]}{extras}; {_describe_dead(state, dead)}."
 
 
-def _points(state: GameState, dead: Collection[int], color: int) -> str:
+def _points(state: go.State, dead: Collection[int], color: int) -> str:
     mine, alive = state.ownership(dead) == color, state.stones != EMPTY
     if state.rules.scoring == "area":
         return str(int(mine.sum()))
@@ -62,7 +63,7 @@ def _points(state: GameState, dead: Collection[int], color: int) -> str:
     return f"{int((mine & ~alive).sum())} + {prisoners} prisoners"
 
 
-def _describe_dead(state: GameState, dead: Collection[int]) -> str:
+def _describe_dead(state: go.State, dead: Collection[int]) -> str:
     colors = [state.color_at(point) for point in dead]
     counts = [f"{colors.count(color)} {name}" for color, name in ((BLACK, "black"), (WHITE, "white"))
               if color in colors]  # fmt: skip

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from tengen.games.go import PASS, GameState
+from tengen.games import go
+from tengen.games.go import PASS
 from tengen.games.go.coordinates import max_fixed_handicap
 from tengen.search.status import dead_stones
 from tengen.serve.estimate import describe_count, describe_margin, estimate
@@ -14,7 +15,7 @@ from tengen.serve.screen import Look
 from tengen.serve.session import GameSession
 
 
-class GoSession(GameSession[GameState]):
+class GoSession(GameSession[go.State]):
     """A session at a Go board."""
 
     HELP: ClassVar = {"d4": "play there", "pass": "twice ends the game", "score": "who is ahead?"}
@@ -37,7 +38,7 @@ class GoSession(GameSession[GameState]):
         percent = f" {chance:.0%} Black"
         return chance_bar(look, chance, width - len(percent)).append(percent)
 
-    def _last_player(self, before: GameState) -> int:
+    def _last_player(self, before: go.State) -> int:
         return self.state.last_color or before.to_play
 
     def _action(self, move: int) -> str:
@@ -57,12 +58,12 @@ class GoSession(GameSession[GameState]):
         self._marks = Marks(guess.owners, guess.dead)
         self._message = f"An estimate: {describe_margin(guess.margin, 'is ahead by about')}."
 
-    def _fresh(self, text: str) -> GameState:
+    def _fresh(self, text: str) -> go.State:
         if text and not text.isdecimal():
             raise ValueError(f"new takes a board size, 2 to 25, not {text[:20]!r}")
         old, size = self.state, int(text) if text else self.state.size
         handicap = old.handicap if 2 <= old.handicap <= max_fixed_handicap(size) else 0
-        return GameState.new(size, old.rules, old.komi, handicap)
+        return go.State.new(size, old.rules, old.komi, handicap)
 
     def _announce_result(self) -> None:
         """Show who has won and how it was counted, and mark what was taken for dead."""

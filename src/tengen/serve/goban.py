@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from tengen.games.go import BLACK, EMPTY, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import GTP_COLUMNS, star_points
 from tengen.serve.screen import Look
 
@@ -47,7 +48,7 @@ def board_width(size: int) -> int:
     return 2 * size + 5
 
 
-def draw_board(state: GameState, look: Look, marks: Marks | None = None) -> Text:
+def draw_board(state: go.State, look: Look, marks: Marks | None = None) -> Text:
     """The board with coordinates all around, `size + 2` lines."""
     pen = _Pen(state, look, marks or Marks())
     size = state.size
@@ -84,7 +85,7 @@ def _style(look: Look, color: int, glows: bool = False) -> str:
 class _Pen:
     """Draws one point, and the gap before it."""
 
-    def __init__(self, state: GameState, look: Look, marks: Marks) -> None:
+    def __init__(self, state: go.State, look: Look, marks: Marks) -> None:
         self._size, self._look, self._marks = state.size, look, marks
         self._stones, self._stars = state.stones, set(star_points(state.size))
         self._last = state.last_move if state.last_move is not None and state.last_move >= 0 else None

@@ -20,17 +20,8 @@ import numpy as np
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Trained
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
-from tengen.games.go import (
-    BLACK,
-    EMPTY,
-    PASS,
-    RESIGN,
-    WHITE,
-    GameState,
-    IllegalMove,
-    format_margin,
-    to_gtp,
-)
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, format_margin, to_gtp
 from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
 from tengen.games.go.options import GoOptions
@@ -76,12 +67,12 @@ class GtpServer:
         self._warned: str | None = None
         # Every position since the board was cleared. It is not the chain of `previous`: play resumed after
         # two passes leaves one of them out there, and `undo` must take back each command by itself.
-        self._positions: list[GameState] = []
+        self._positions: list[go.State] = []
         self._settings = TimeSettings()
         self._reset_clocks()
 
     @property
-    def _game(self) -> list[GameState]:
+    def _game(self) -> list[go.State]:
         # Made when it is first wanted: a controller gets its first answers without waiting for kernels.
         if not self._positions:
             self._positions = [GAME.new(self._first)]
@@ -93,7 +84,7 @@ class GtpServer:
         return f"{self._agent.name} plays {GAME.describe(self._first)}, until the program sets another game"
 
     @property
-    def state(self) -> GameState:
+    def state(self) -> go.State:
         """The position on the board."""
         return self._game[-1]
 
@@ -151,13 +142,13 @@ class GtpServer:
     def boardsize(self, arguments: Arguments) -> str:
         size = as_integer(argument(arguments, 0))
         try:
-            self._begin(GameState.new(size, self.state.rules, self.state.komi))
+            self._begin(go.State.new(size, self.state.rules, self.state.komi))
         except ValueError:
             raise GtpError("unacceptable size") from None
         return ""
 
     def clear_board(self, _: Arguments) -> str:
-        self._begin(GameState.new(self.state.size, self.state.rules, self.state.komi))
+        self._begin(go.State.new(self.state.size, self.state.rules, self.state.komi))
         return ""
 
     def komi(self, arguments: Arguments) -> str:
@@ -229,7 +220,7 @@ class GtpServer:
             arguments, lambda state, seconds: cleanup_move(state, lambda: self._choose(state, seconds))
         )
 
-    def _generate(self, arguments: Arguments, choose: Callable[[GameState, float | None], int]) -> str:
+    def _generate(self, arguments: Arguments, choose: Callable[[go.State, float | None], int]) -> str:
         color = as_color(argument(arguments, 0))
         state = resumed(self.state).with_to_play(color)
         began, clock = self._now(), self._clocks[color]
@@ -300,7 +291,7 @@ class GtpServer:
 
     # ------------------------------------------------------------------------------------------- private
 
-    def _begin(self, state: GameState) -> None:
+    def _begin(self, state: go.State) -> None:
         self._positions = [state]
         self._reset_clocks()
 
@@ -310,13 +301,13 @@ class GtpServer:
             raise GtpError("board not empty")
         try:
             self._begin(
-                GameState.setup(state.size, state.rules, state.komi, points, (), WHITE, len(points)),
+                go.State.setup(state.size, state.rules, state.komi, points, (), WHITE, len(points)),
             )
         except ValueError:
             raise GtpError("bad vertex list") from None
         return " ".join(to_gtp(point, state.size) for point in points)
 
-    def _choose(self, state: GameState, seconds: float | None) -> int:
+    def _choose(self, state: go.State, seconds: float | None) -> int:
         """The agent's move, after making sure that it is legal."""
         self._warn(state)
         decision = self._agent.choose(state, seconds)
@@ -330,7 +321,7 @@ class GtpServer:
         print(f"{color} {to_gtp(move, state.size)}{value}{note}", file=self._log, flush=True)
         return move
 
-    def _warn(self, state: GameState) -> None:
+    def _warn(self, state: go.State) -> None:
         """Report on the log, once for each komi and rule set, that the agent's model was trained with others."""
         text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
         if text not in (None, self._warned):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tengen.games.go import PASS, GameState
+from tengen.games import go
+from tengen.games.go import PASS
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.go.state import opponent
 from tengen.games.go.strings import liberty_cells, liberty_count
@@ -18,7 +19,7 @@ _PLAYOUTS = 4000
 _MANY = 99
 
 
-def cleanup_move(state: GameState, choose: Callable[[], int]) -> int:
+def cleanup_move(state: go.State, choose: Callable[[], int]) -> int:
     """The move of the player to move: the agent's (`choose`), or one that captures dead stones of the opponent.
 
     Where every point is settled there is nothing else to play for, and the agent is not asked.
@@ -36,7 +37,7 @@ def cleanup_move(state: GameState, choose: Callable[[], int]) -> int:
     return choose() if captures is None else captures
 
 
-def capturing_move(state: GameState, dead: frozenset[int]) -> int | None:
+def capturing_move(state: go.State, dead: frozenset[int]) -> int | None:
     """A move on a liberty of a dead string of the opponent that puts no living stones at risk; None if there is none.
 
     First come captures, then moves beside the strings with the fewest liberties.
@@ -48,7 +49,7 @@ def capturing_move(state: GameState, dead: frozenset[int]) -> int | None:
     return None
 
 
-def _approaches(state: GameState, dead: frozenset[int], own: set[int]) -> Iterator[int]:
+def _approaches(state: go.State, dead: frozenset[int], own: set[int]) -> Iterator[int]:
     """Legal liberties of dead strings of the opponent, the most urgent first; none puts living stones in atari."""
     size, found = state.size, np.empty(len(state.board.color), np.int64)
     urgency: dict[int, int] = {}

@@ -5,14 +5,15 @@ from typing import Final
 
 import numpy as np
 
-from tengen.games.go import BLACK, PASS, RESIGN, WHITE, GameState, IllegalMove, RuleSet
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RESIGN, WHITE, IllegalMove, RuleSet
 from tengen.games.go.coordinates import fixed_handicap, max_fixed_handicap
 from tengen.serve.gtp_protocol import GtpError
 
 _LARGEST_RECORD: Final = 16 << 20
 
 
-def strings_of(state: GameState) -> list[list[int]]:
+def strings_of(state: go.State) -> list[list[int]]:
     """The points of every string (connected stones of one colour), in the order of the board."""
     flat, size = state.stones.ravel(), state.size
     seen: set[int] = set()
@@ -49,7 +50,7 @@ def handicap_places(size: int, stones: int) -> list[int]:
     return points[: min(stones, max(2, size * size // 4))]
 
 
-def resumed(state: GameState) -> GameState:
+def resumed(state: go.State) -> go.State:
     """The position with the game going on: without its last pass if two ended it, begun anew if void."""
     if not state.is_over:
         return state
@@ -57,10 +58,10 @@ def resumed(state: GameState) -> GameState:
         return state.previous.with_komi(state.komi)
     flat = state.stones.ravel()
     black, white = (np.flatnonzero(flat == color).tolist() for color in (BLACK, WHITE))
-    return GameState.setup(state.size, state.rules, state.komi, black, white, state.to_play, state.handicap)
+    return go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play, state.handicap)
 
 
-def under_rules(game: list[GameState], rules: RuleSet) -> list[GameState]:
+def under_rules(game: list[go.State], rules: RuleSet) -> list[go.State]:
     """The same game by other rules; ValueError if they forbid one of its moves."""
     first, last = game[0], game[-1]
     try:
@@ -68,7 +69,7 @@ def under_rules(game: list[GameState], rules: RuleSet) -> list[GameState]:
     except ValueError:
         komi = rules.komi
     black, white = first.setup_stones
-    state = GameState.setup(first.size, rules, komi, black, white, first.to_play, first.handicap)
+    state = go.State.setup(first.size, rules, komi, black, white, first.to_play, first.handicap)
     replayed = [state]
     for number, position in enumerate(game[1:], 1):
         assert position.last_move is not None
@@ -80,7 +81,7 @@ def under_rules(game: list[GameState], rules: RuleSet) -> list[GameState]:
     return replayed
 
 
-def read_game(path: str, rules: RuleSet) -> list[GameState]:
+def read_game(path: str, rules: RuleSet) -> list[go.State]:
     """Every position of a game record's main line, oldest first."""
     from tengen.games.go.sgf import read_sgf
 
@@ -88,7 +89,7 @@ def read_game(path: str, rules: RuleSet) -> list[GameState]:
         file = Path(path)
         if not file.is_file() or file.stat().st_size > _LARGEST_RECORD:  # no devices, no pipes
             raise GtpError("cannot load file: it is not there, or not a game record")
-        state: GameState | None = read_sgf(file.read_bytes(), rules=rules).state
+        state: go.State | None = read_sgf(file.read_bytes(), rules=rules).state
     except (OSError, ValueError) as error:
         raise GtpError(f"cannot load file: {' '.join(str(error).split())}") from None
     positions = []

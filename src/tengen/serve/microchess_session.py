@@ -4,14 +4,15 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from tengen.games.microchess import BLACK, RESIGN, GameState
+from tengen.games import microchess
+from tengen.games.microchess import BLACK, RESIGN
 from tengen.games.microchess.notation import move_parts
 from tengen.serve.chessboard import board_width, draw_board
 from tengen.serve.screen import Look
 from tengen.serve.session import GameSession
 
 
-class MicrochessSession(GameSession[GameState]):
+class MicrochessSession(GameSession[microchess.State]):
     """A session at a Microchess board. A person who has Black alone sees it from that side."""
 
     HELP: ClassVar = {"d2d4": "or d4: play there", "d4d5q": "or d5=Q: become a queen"}
@@ -26,7 +27,7 @@ class MicrochessSession(GameSession[GameState]):
         ahead = material[player - 1] - material[2 - player]
         return f"material +{ahead}" if ahead > 0 else ""
 
-    def _move_text(self, before: GameState, move: int) -> str:
+    def _move_text(self, before: microchess.State, move: int) -> str:
         return before.move_san(move)
 
     def _turn_note(self) -> str:

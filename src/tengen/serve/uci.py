@@ -21,7 +21,8 @@ from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck, Stoppable, Trained
 from tengen.agents.centipawns import centipawns
 from tengen.agents.registry import load_agent, with_limit
-from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, GameState, variant_name
+from tengen.games import microchess
+from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, variant_name
 from tengen.games.microchess.game import GAME
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.serve.uci_protocol import (
@@ -65,14 +66,14 @@ class UciServer:
         self._agent = self._loaded(spec, self._limited)
         self._options, self._overhead = options or MicrochessOptions(), 10
         self._warned: str | None = None
-        self._positions: list[GameState] = []
+        self._positions: list[microchess.State] = []
         """The game so far; the same states are kept from command to command, so that agents keep their trees."""
         self._thread: threading.Thread | None = None
         self._endless = False
         self._stop = threading.Event()
 
     @property
-    def state(self) -> GameState:
+    def state(self) -> microchess.State:
         """The position on the board."""
         if not self._positions:
             self._positions = [GAME.new(self._options)]
@@ -211,7 +212,7 @@ class UciServer:
 
     # ----------------------------------------------------------------------------------------- thinking
 
-    def _think(self, state: GameState, request: Go) -> None:
+    def _think(self, state: microchess.State, request: Go) -> None:
         """Decide and say so; in the thread that belongs to it."""
         began = time.monotonic()
         try:
@@ -228,7 +229,7 @@ class UciServer:
             text = printable(f"{self._agent.name} failed: {type(error).__name__}: {error}")
             self._say(f"info string {text}", "bestmove (none)")
 
-    def _decide(self, state: GameState, request: Go) -> Decision:
+    def _decide(self, state: microchess.State, request: Go) -> Decision:
         agent = self._agent
         if not request.endless:
             return agent.choose(state, request.seconds(0 if state.to_play == WHITE else 1, self._overhead))
@@ -241,7 +242,7 @@ class UciServer:
                 return decision
             seconds = min(2 * seconds, _LONGEST_SLICE)
 
-    def _playable(self, state: GameState, decision: Decision, request: Go) -> int:
+    def _playable(self, state: microchess.State, decision: Decision, request: Go) -> int:
         """The move decided on, or the best of those that the program allows; UCI cannot resign."""
         allowed = state.legal_moves()
         if request.moves:
@@ -253,7 +254,7 @@ class UciServer:
             raise AgentError(f"{self._agent.name} chose {decision.move}, which is not legal")
         return max(allowed, key=lambda move: (decision.visits.get(move, 0), decision.values.get(move, 0.0)))
 
-    def _info(self, state: GameState, decision: Decision, seconds: float) -> str:
+    def _info(self, state: microchess.State, decision: Decision, seconds: float) -> str:
         words = ["info", "depth", str(max(1, len(decision.pv)))]
         if decision.value is not None:
             words += ["score", "cp", str(centipawns(decision.value))]
@@ -298,7 +299,7 @@ class UciServer:
             self._agent, self._limited = agent, limited
         self._spec = spec
 
-    def _warn(self, state: GameState) -> None:
+    def _warn(self, state: microchess.State) -> None:
         """Report, once for each rule set, that the agent's model was trained with another."""
         text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
         if text is not None and text != self._warned:
@@ -312,7 +313,7 @@ class UciServer:
         except ValueError:
             return self._load(spec)
 
-    def _start(self, fen: str | None) -> GameState:
+    def _start(self, fen: str | None) -> microchess.State:
         return GAME.new(self._options) if fen is None else GAME.position(fen, self._options)
 
     def _say(self, *lines: str) -> None:
@@ -325,12 +326,12 @@ class UciServer:
                 raise BrokenPipeError from None
 
 
-def _resumed(state: GameState) -> GameState:
+def _resumed(state: microchess.State) -> microchess.State:
     """The position with the game going on, if only its past ended it: the clock at 0, no repetition known."""
     if not state.is_over:
         return state
     board, color, castling, *_ = state.fen().split()
-    return GameState.from_fen(f"{board} {color} {castling} - 0 1", state.rules, state.double_step)
+    return microchess.State.from_fen(f"{board} {color} {castling} - 0 1", state.rules, state.double_step)
 
 
 COMMANDS: Final[dict[str, Callable[[UciServer, list[str]], None]]] = {

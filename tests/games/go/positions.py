@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState, RuleSet, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RULES, WHITE, RuleSet, from_gtp
 
 every_rule_set = st.sampled_from(sorted(RULES))
 choices = st.lists(st.integers(0, 10**6), max_size=120)
@@ -12,23 +13,23 @@ choices = st.lists(st.integers(0, 10**6), max_size=120)
 
 def state_from(
     diagram: str, rules: str | RuleSet = "chinese", to_play: int = BLACK, komi: float | None = None
-) -> GameState:
+) -> go.State:
     """The position that a diagram shows, top row first: X black, O white, anything else empty."""
     rows = ["".join(line.split()) for line in diagram.split("\n") if line.strip()]
     flat = "".join(rows)
     assert len(flat) == len(rows) ** 2, "a diagram has to be square"
     black, white = ([i for i, char in enumerate(flat) if char == stone] for stone in "XO")
-    return GameState.setup(len(rows), rules, komi, black, white, to_play)
+    return go.State.setup(len(rows), rules, komi, black, white, to_play)
 
 
-def play_all(state: GameState, moves: str) -> GameState:
+def play_all(state: go.State, moves: str) -> go.State:
     """Play these GTP moves in turn."""
     for name in moves.split():
         state = state.play(from_gtp(name, state.size))
     return state
 
 
-def pick(state: GameState, number: int) -> int:
+def pick(state: go.State, number: int) -> int:
     """The legal move that a number stands for; a pass only rarely where there is something else."""
     moves = state.legal_moves()
     if len(moves) > 1 and moves[-1] == PASS and number % 16:
@@ -36,9 +37,9 @@ def pick(state: GameState, number: int) -> int:
     return moves[number // 16 % len(moves)]
 
 
-def states_of_game(size: int, rules: str, numbers: list[int]) -> list[GameState]:
+def states_of_game(size: int, rules: str, numbers: list[int]) -> list[go.State]:
     """All states of the game that the numbers pick, from the empty board on."""
-    states = [GameState.new(size, rules)]
+    states = [go.State.new(size, rules)]
     for number in numbers:
         if states[-1].is_over:
             break
@@ -46,15 +47,15 @@ def states_of_game(size: int, rules: str, numbers: list[int]) -> list[GameState]
     return states
 
 
-def random_game(size: int, rules: str | RuleSet, rng: np.random.Generator, moves: int) -> list[GameState]:
+def random_game(size: int, rules: str | RuleSet, rng: np.random.Generator, moves: int) -> list[go.State]:
     """The states of a random game of at most this many moves."""
-    states = [GameState.new(size, rules)]
+    states = [go.State.new(size, rules)]
     while len(states) <= moves and not states[-1].is_over:
         states.append(states[-1].play(pick(states[-1], int(rng.integers(10**6)))))
     return states
 
 
-def stones_of(state: GameState, color: int) -> list[int]:
+def stones_of(state: go.State, color: int) -> list[int]:
     """The points of one colour's stones."""
     assert color in (BLACK, WHITE)
     points: list[int] = np.flatnonzero(state.stones.ravel() == color).tolist()

@@ -8,7 +8,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from tengen.games.go import BLACK, EMPTY, PASS, WHITE, GameState, RuleSet
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, WHITE, RuleSet
 
 OPENSPIEL = RuleSet("openspiel", "simple", False, "area", 0.0, removes_dead=False)
 POSITIONS = 4_000  # for each board size; 68,000 in all
@@ -35,7 +36,7 @@ def openspiel_stones(theirs: pyspiel.State, size: int) -> np.ndarray:
     return np.array([[colors[char] for char in row.split()[1]] for row in rows], np.int8)
 
 
-def check_area(ours: GameState, theirs: pyspiel.State) -> None:
+def check_area(ours: go.State, theirs: pyspiel.State) -> None:
     """Replay the game with our area as komi, to end right here: a draw; half a point decides it."""
     area, actions = ours.score(), theirs.history()
     for komi, returns in ((area, [0.0, 0.0]), (area - 0.5, [1.0, -1.0]), (area + 0.5, [-1.0, 1.0])):
@@ -48,7 +49,7 @@ def check_area(ours: GameState, theirs: pyspiel.State) -> None:
 
 def check_game(size: int, rng: np.random.Generator) -> int:
     """One random game, step by step; returns the number of positions compared."""
-    ours, theirs = GameState.new(size, OPENSPIEL), openspiel_game(size, 0.0).new_initial_state()
+    ours, theirs = go.State.new(size, OPENSPIEL), openspiel_game(size, 0.0).new_initial_state()
     seen = {ours.hash}
     pass_rate, limit = float(rng.choice([0.0, 0.02, 0.2])), int(rng.integers(2, 3 * size * size))
     while not theirs.is_terminal() and ours.move_number < limit:

@@ -1,11 +1,12 @@
-"""Many games side by side: each is the game that `GameState` would play."""
+"""Many games side by side: each is the game that `go.State` would play."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.games.go import BLACK, PASS, RULES, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.board import MOVES, PASSES, TO_PLAY, board_at
 from tengen.games.go.options import GoOptions
@@ -27,25 +28,25 @@ def judged(batch: BatchedGo, games: GoGames, count: int) -> tuple[np.ndarray, np
     return legal, over, values
 
 
-def assert_is(games: GoGames, i: int, state: GameState) -> None:
+def assert_is(games: GoGames, i: int, state: go.State) -> None:
     """Game i is at this state, with the same past."""
     board = board_at(games.boards, i)
     assert np.array_equal(board.color, state.board.color)
     assert np.array_equal(board.info, state.board.info)
     assert np.array_equal(games.history[i, : games.length[i]], state.history)
     assert len(state.history) == games.length[i]
-    back: GameState | None = state
+    back: go.State | None = state
     for snapshot in games.past[i]:
         assert np.array_equal(snapshot, np.zeros(state.size**2) if back is None else back.stones.ravel())
         back = back.previous if back is not None else None
 
 
-def legal_mask(state: GameState) -> list[bool]:
+def legal_mask(state: go.State) -> list[bool]:
     legal = {state.action_of(move) for move in state.legal_moves()}
     return [action in legal for action in range(state.size**2 + 1)]
 
 
-def value_of(state: GameState) -> float:
+def value_of(state: go.State) -> float:
     """What a finished game is worth to the player to move, all stones alive."""
     sign = float(np.sign(state.score(dead=())))
     return sign if state.to_play == BLACK else -sign
@@ -54,7 +55,7 @@ def value_of(state: GameState) -> float:
 @given(size=st.integers(2, 6), rules=st.sampled_from(AREA_RULES), games=st.lists(choices, min_size=1, max_size=4))
 def test_games_in_lockstep_are_those_of_the_friendly_state(size: int, rules: str, games: list[list[int]]) -> None:
     count = len(games)
-    states = [GameState.new(size, rules) for _ in games]
+    states = [go.State.new(size, rules) for _ in games]
     batch = batch_of(size, rules, past=8)
     boards = batch.allocate(count)
     for ply in range(max(map(len, games))):
@@ -74,7 +75,7 @@ def test_games_in_lockstep_are_those_of_the_friendly_state(size: int, rules: str
 
 @given(size=st.integers(2, 5), rules=st.sampled_from(AREA_RULES), numbers=choices, begun=st.integers(0, 60))
 def test_a_path_leads_where_its_moves_lead(size: int, rules: str, numbers: list[int], begun: int) -> None:
-    states = [GameState.new(size, rules)]
+    states = [go.State.new(size, rules)]
     while len(states) <= len(numbers) and not states[-1].is_over:
         states.append(states[-1].play(pick(states[-1], numbers[len(states) - 1])))
     actions = [states[-1].action_of(move) for _, move in states[-1].moves]
@@ -127,7 +128,7 @@ def test_copies_are_whole_and_apart() -> None:
     batch = batch_of(5, "chinese", past=4)
     source, target = batch.allocate(3), batch.allocate(5)
     source.komi[:] = [1.5, 2.5, 3.5]
-    states = [GameState.new(5), GameState.new(5), GameState.new(5)]
+    states = [go.State.new(5), go.State.new(5), go.State.new(5)]
     for moves in ([12, 0, 1], [7, 5, PASS], [11, 6, 2]):
         batch.play(source, np.array([states[0].action_of(move) for move in moves]))
         states = [state.play(move) for state, move in zip(states, moves)]
@@ -139,7 +140,7 @@ def test_copies_are_whole_and_apart() -> None:
     assert_is(target, 0, states[2])
     assert_is(target, 3, states[0])
     assert_is(target, 4, states[2])
-    assert_is(target, 1, GameState.new(5))
+    assert_is(target, 1, go.State.new(5))
     assert_is(source, 2, states[2].play(20))
 
 
@@ -152,7 +153,7 @@ def test_a_restarted_game_knows_nothing_of_the_last_one() -> None:
     batch.mark_dead(games, 0, frozenset([5]))
     batch.restart(games, np.array([0]))
     assert not games.dead.any()
-    assert_is(games, 0, GameState.new(4, "aga"))
+    assert_is(games, 0, go.State.new(4, "aga"))
     assert games.boards.info[1, MOVES] == 4 and games.boards.info[1, TO_PLAY] == BLACK
 
 
@@ -184,7 +185,7 @@ def test_random_games_to_the_end(rules: str, size: int) -> None:
     rng = np.random.default_rng(size)
     count, batch = 6, batch_of(size, rules, limit=2000)
     games = batch.allocate(count)
-    states = [GameState.new(size, rules) for _ in range(count)]
+    states = [go.State.new(size, rules) for _ in range(count)]
     for _ in range(60):
         legal, over, _ = judged(batch, games, count)
         actions = np.where(over, -1, (legal * rng.random(legal.shape)).argmax(axis=1))

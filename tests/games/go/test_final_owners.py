@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import SIZE, Board
 from tengen.games.go.options import GoOptions
@@ -183,5 +184,5 @@ def test_search_counts_by_the_dead_stones_that_were_found() -> None:
 
 
 def test_finished_games_of_a_state_without_marks_are_those_of_plain_area() -> None:
-    state = GameState.new(5, "tromp-taylor", 0.5).play(12).play(0).play(PASS).play(PASS)
+    state = go.State.new(5, "tromp-taylor", 0.5).play(12).play(0).play(PASS).play(PASS)
     assert final_margin(state.board, state.rules.flags, np.zeros_like(state.board.color)) - 0.5 == state.score()

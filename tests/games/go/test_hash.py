@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE
 from tengen.games.go.board import cell_count
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import hash_after, position_key
@@ -17,7 +18,7 @@ from tengen.games.go.zobrist import WHITE_TO_PLAY, ZOBRIST
 from .positions import choices, every_rule_set, play_all, random_game, state_from, states_of_game
 
 
-def from_scratch(state: GameState) -> int:
+def from_scratch(state: go.State) -> int:
     """The XOR of the keys of all stones."""
     key = 0
     for point, color in enumerate(state.stones.ravel().tolist()):
@@ -25,7 +26,7 @@ def from_scratch(state: GameState) -> int:
     return key
 
 
-def check_hashes(states: list[GameState]) -> None:
+def check_hashes(states: list[go.State]) -> None:
     for state in states:
         assert state.hash == from_scratch(state)
     for state, following in itertools.pairwise(states):
@@ -91,9 +92,9 @@ def test_keys_differ_and_the_empty_board_is_zero() -> None:
     cells = cell_count(25)
     assert len({*ZOBRIST[1:, :cells].ravel().tolist(), WHITE_TO_PLAY, 0}) == 2 * cells + 2
     assert not ZOBRIST[EMPTY].any()
-    assert GameState.new(19).hash == 0
+    assert go.State.new(19).hash == 0
 
 
 def test_hashes_mean_the_same_in_every_process() -> None:
     """They may be stored. If this fails, stored hashes (opening books, caches) have lost their meaning."""
-    assert play_all(GameState.new(9), "E5 C3").hash == 8_057_412_138_432_071_591
+    assert play_all(go.State.new(9), "E5 C3").hash == 8_057_412_138_432_071_591

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState, get_rules
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, get_rules
 from tengen.games.go.board import (
     BORDER,
     EMPTY_COUNT,
@@ -63,7 +64,7 @@ def check_string(board: Board, size: int, string: frozenset[tuple[int, int]], li
         assert is_only_liberty(packed, cell_of(board, liberty)) == (len(liberties) == 1)
 
 
-def check_prisoners(states: list[GameState]) -> None:
+def check_prisoners(states: list[go.State]) -> None:
     """Every stone played stands on the board or is somebody's prisoner."""
     for state in states:
         for color in (BLACK, WHITE):
@@ -93,10 +94,10 @@ def test_the_packed_liberties_hold_the_longest_string_of_25x25() -> None:
     """A comb that covers the board: hundreds of stones, no bit of one sum runs into the next."""
     size = 25
     comb = [r * size + c for r in range(size) for c in range(size) if r == 0 or (c % 2 == 0 and r < size)]
-    state = GameState.setup(size, "chinese", None, comb, ())
+    state = go.State.setup(size, "chinese", None, comb, ())
     check_board(state.board)
     ladder = [r * size + c for r in range(size) for c in range(size) if c == 0 or r % 3 != 2]
-    state = GameState.setup(size, "chinese", None, ladder, ())
+    state = go.State.setup(size, "chinese", None, ladder, ())
     check_board(state.board)
 
 
@@ -113,7 +114,7 @@ def symmetries(size: int) -> list[list[int]]:
 @given(st.integers(2, 6), every_rule_set, choices, st.integers(1, 7))
 def test_a_turned_game_has_the_turned_legal_moves(size: int, rules: str, numbers: list[int], symmetry: int) -> None:
     goes_to = symmetries(size)[symmetry]
-    state = turned = GameState.new(size, rules)
+    state = turned = go.State.new(size, rules)
     for number in numbers:
         if state.is_over:
             break
@@ -128,8 +129,8 @@ def test_a_turned_game_has_the_turned_legal_moves(size: int, rules: str, numbers
 
 @given(st.integers(2, 5), choices)
 def test_swapping_colours_swaps_everything(size: int, numbers: list[int]) -> None:
-    state = GameState.setup(size, "tromp-taylor", 0, to_play=BLACK)
-    swapped = GameState.setup(size, "tromp-taylor", 0, to_play=WHITE)
+    state = go.State.setup(size, "tromp-taylor", 0, to_play=BLACK)
+    swapped = go.State.setup(size, "tromp-taylor", 0, to_play=WHITE)
     for number in numbers:
         if state.is_over:
             break
@@ -140,14 +141,14 @@ def test_swapping_colours_swaps_everything(size: int, numbers: list[int]) -> Non
         assert swapped.score() == -state.score()
 
 
-def frozen(state: GameState) -> tuple[bytes, ...]:
+def frozen(state: go.State) -> tuple[bytes, ...]:
     """All bytes of a state."""
     return (*(array.tobytes() for array in state.board), state.history.tobytes())
 
 
 @given(st.integers(2, 5), every_rule_set, choices)
 def test_playing_changes_nothing_in_earlier_states(size: int, rules: str, numbers: list[int]) -> None:
-    states, snapshots = [GameState.new(size, rules)], []
+    states, snapshots = [go.State.new(size, rules)], []
     for number in numbers:
         state = states[-1]
         snapshots.append(frozen(state))
@@ -182,7 +183,7 @@ def test_games_in_lock_step_are_the_same_games(rules: str, size: int, games: int
     boards = new_boards(size, games)
     histories, lengths = np.zeros((games, moves + 1), np.int64), np.ones(games, np.int64)
     legal, area = np.empty((games, size * size + 1), np.bool_), np.empty(games, np.int64)
-    states = [GameState.new(size, rules, komi=1.5) for _ in range(games)]
+    states = [go.State.new(size, rules, komi=1.5) for _ in range(games)]
     for _ in range(moves):
         legal_policies(boards, flags, histories, lengths, legal)
         areas(boards, area)
@@ -212,6 +213,6 @@ def test_a_game_left_alone_in_lock_step_stays_as_it_is() -> None:
 
 
 def test_points_of_the_two_boards_correspond() -> None:
-    board = GameState.new(7).board
+    board = go.State.new(7).board
     for point in itertools.product(range(7), range(7)):
         assert point_of(board, cell_of(board, point)) == point

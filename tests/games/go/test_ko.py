@@ -2,7 +2,8 @@
 
 import pytest
 
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState, IllegalMove, from_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, IllegalMove, from_gtp
 
 from .positions import play_all, state_from
 
@@ -52,7 +53,7 @@ SUICIDE_OF_TWO = """
 """
 
 
-def is_legal(state: GameState, vertex: str) -> bool:
+def is_legal(state: go.State, vertex: str) -> bool:
     """Whether all who know agree that the player to move may play here."""
     move = from_gtp(vertex, state.size)
     legal = move in state.legal_moves()

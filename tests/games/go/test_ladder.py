@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.board import BLACK, KO, NO_CELL, SIZE, TO_PLAY, WHITE, Board, place
 from tengen.games.go.coordinates import to_gtp
 from tengen.games.go.ladder import (
@@ -127,13 +127,13 @@ def test_one_point_or_all_points_one_string_or_another_the_answers_agree() -> No
 
 def test_ladders_look_the_same_from_all_eight_sides() -> None:
     for board in boards("scattered", 13, 20):
-        stones = GameState.setup(13).stones
+        stones = go.State.setup(13).stones
         for (r, c), color in stones_of(board).items():
             stones[r, c] = color
         captures, escapes = find_ladders(board, BLACK)
         for k in range(SYMMETRIES):
             seen = transform_array(stones, k)
-            turned = GameState.setup(13, black=np.flatnonzero(seen == BLACK), white=np.flatnonzero(seen == WHITE))
+            turned = go.State.setup(13, black=np.flatnonzero(seen == BLACK), white=np.flatnonzero(seen == WHITE))
             found = find_ladders(turned)
             assert (found[0] == transform_array(captures, k)).all()
             assert (found[1] == transform_array(escapes, k)).all()
@@ -310,7 +310,7 @@ def test_an_extension_may_capture_strings_that_did_not_touch_the_target() -> Non
 def test_a_state_is_read_for_who_is_to_play() -> None:
     board = board_from(LADDER)
     stones = {color: [9 * r + c for (r, c), s in stones_of(board).items() if s == color] for color in (1, 2)}
-    state = GameState.setup(9, black=stones[BLACK], white=stones[WHITE], to_play=BLACK)
+    state = go.State.setup(9, black=stones[BLACK], white=stones[WHITE], to_play=BLACK)
     assert [to_gtp(int(p), 9) for p in np.flatnonzero(find_ladders(state)[0])] == ["D7", "C6"]
     assert not np.any(find_ladders(state.with_to_play(WHITE)))
     with pytest.raises(ValueError, match="colour 0"):

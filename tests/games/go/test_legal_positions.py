@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tengen.games.go import BLACK, PASS, WHITE, GameState, RuleSet
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, WHITE, RuleSet
 from tengen.games.go.board import (
     EMPTY,
     EMPTY_COUNT,
@@ -60,7 +61,7 @@ def test_setup_accepts_exactly_the_legal_positions_of_2x2() -> None:
         black = [point for point, color in enumerate(colors) if color == BLACK]
         white = [point for point, color in enumerate(colors) if color == WHITE]
         try:
-            state = GameState.setup(2, "chinese", None, black, white)
+            state = go.State.setup(2, "chinese", None, black, white)
         except ValueError:
             continue
         assert state.stones.ravel().tolist() == list(colors)
@@ -80,7 +81,7 @@ def reachable(size: int, suicide: bool) -> set[bytes]:
         for to_play in (BLACK, WHITE):
             flat = color[: (size + 1) * (size + 2)].reshape(size + 2, size + 1)[1:-1, 1:].ravel()
             black, white = np.flatnonzero(flat == BLACK), np.flatnonzero(flat == WHITE)
-            state = GameState.setup(size, free, None, black.tolist(), white.tolist(), to_play)
+            state = go.State.setup(size, free, None, black.tolist(), white.tolist(), to_play)
             edge += [state.play(move).board.color for move in state.legal_moves() if move != PASS]
     return found
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tengen.games.go import GameState
+from tengen.games import go
 from tengen.games.go.board import BLACK, EMPTY, TO_PLAY, WHITE, Board, allocate, copy_board
 from tengen.games.go.legality import legal_points, play_move
 from tengen.games.go.life import mark_unconditional_life, unconditional_life
@@ -189,7 +189,7 @@ def test_a_state_brings_its_own_rule_of_suicide() -> None:
     board = board_from(LIVING["two eyes with enemy stones inside, and a helpless neighbour"][0])
     stones = {color: [6 * r + c for (r, c), s in stones_of(board).items() if s == color] for color in (1, 2)}
     for rules, lives in (("chinese", True), ("tromp-taylor", False)):
-        state = GameState.setup(6, rules, black=stones[BLACK], white=stones[WHITE])
+        state = go.State.setup(6, rules, black=stones[BLACK], white=stones[WHITE])
         assert unconditional_life(state, BLACK)[0].any() == lives
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.agents.random import Random, RandomAgent
-from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, GameState, format_margin, to_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, format_margin, to_gtp
 
 from .diagrams import all_points, beside
 from .positions import choices, every_rule_set, play_all, state_from, states_of_game, stones_of
@@ -17,7 +18,7 @@ from .positions import choices, every_rule_set, play_all, state_from, states_of_
 # ------------------------------------------------------------------------------------------------- area
 
 
-def slow_owner(state: GameState, point: tuple[int, int]) -> int:
+def slow_owner(state: go.State, point: tuple[int, int]) -> int:
     """Tromp and Taylor's words: a point counts for a colour if it has it, or reaches that colour alone."""
     stones, size = state.stones, state.size
     found, edge, reached = {point}, [point], set()
@@ -43,14 +44,14 @@ def test_area_is_tromp_taylors(size: int, rules: str, numbers: list[int]) -> Non
 
 
 def test_an_empty_board_belongs_to_nobody_and_one_stone_takes_it_all() -> None:
-    assert GameState.new(9, "tromp-taylor", komi=0).score() == 0
-    assert play_all(GameState.new(9, "tromp-taylor", komi=0), "E5").score() == 81
-    assert play_all(GameState.new(25, "tromp-taylor", komi=0.5), "E5 pass").score() == 624.5
+    assert go.State.new(9, "tromp-taylor", komi=0).score() == 0
+    assert play_all(go.State.new(9, "tromp-taylor", komi=0), "E5").score() == 81
+    assert play_all(go.State.new(25, "tromp-taylor", komi=0.5), "E5 pass").score() == 624.5
 
 
 @pytest.mark.parametrize("rules", RULES)
 def test_komi_goes_to_white(rules: str) -> None:
-    state = GameState.new(5, rules, komi=2.5)
+    state = go.State.new(5, rules, komi=2.5)
     assert state.score(dead=()) == -2.5
     assert state.with_komi(4).score(dead=()) == -4
 
@@ -60,9 +61,9 @@ def test_komi_goes_to_white(rules: str) -> None:
     [("chinese", 4), ("aga", 3), ("tromp-taylor", 0), ("japanese", 0), ("new-zealand", 0)],
 )
 def test_white_gets_a_bonus_for_handicap_where_the_rules_say_so(rules: str, bonus: int) -> None:
-    plain = GameState.new(9, rules, komi=0.5)
-    handicap = GameState.new(9, rules, komi=0.5, handicap=4)
-    stones_alone = GameState.setup(9, rules, 0.5, stones_of(handicap, BLACK), (), WHITE)
+    plain = go.State.new(9, rules, komi=0.5)
+    handicap = go.State.new(9, rules, komi=0.5, handicap=4)
+    stones_alone = go.State.setup(9, rules, 0.5, stones_of(handicap, BLACK), (), WHITE)
     assert handicap.score(dead=()) == stones_alone.score(dead=()) - bonus
     assert plain.score(dead=()) == -0.5
 
@@ -190,7 +191,7 @@ class GnuGo:
         assert lines[0].startswith("="), f"{command}: {lines}"
         return "".join(lines)[1:].strip()
 
-    def judge(self, state: GameState) -> tuple[str, set[str]]:
+    def judge(self, state: go.State) -> tuple[str, set[str]]:
         """The score and the dead stones."""
         self.ask(f"boardsize {state.size}")
         self.ask("clear_board")
@@ -209,7 +210,7 @@ def judge(gnugo: str) -> Iterator[GnuGo]:
     engine.process.wait(10)
 
 
-def check_with(judge: GnuGo, state: GameState) -> None:
+def check_with(judge: GnuGo, state: go.State) -> None:
     score, dead = judge.judge(state)
     assert {to_gtp(point, state.size) for point in state.dead_stones()} == dead, str(state)
     assert format_margin(state.score()) == score, str(state)
@@ -223,10 +224,10 @@ def test_gnu_go_agrees_on_a_finished_position_with_dead_stones(judge: GnuGo, dia
 @pytest.mark.parametrize("seed", range(4))
 def test_gnu_go_agrees_on_the_end_of_random_games(judge: GnuGo, seed: int) -> None:
     """Random players fill everything but their eyes, so what stands at the end is alive."""
-    agent, state = RandomAgent(Random(seed)), GameState.new(7, "chinese", komi=0.5)
+    agent, state = RandomAgent(Random(seed)), go.State.new(7, "chinese", komi=0.5)
     while not state.is_over:
         state = state.play(agent.choose(state).move)
-    check_with(judge, GameState.setup(7, "chinese", 0.5, stones_of(state, BLACK), stones_of(state, WHITE)))
+    check_with(judge, go.State.setup(7, "chinese", 0.5, stones_of(state, BLACK), stones_of(state, WHITE)))
 
 
 def test_two_passes_after_a_finished_position_give_its_result() -> None:

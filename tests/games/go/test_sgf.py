@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, GameState, from_gtp, to_gtp
+from tengen.games import go
+from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, from_gtp, to_gtp
 from tengen.games.go.sgf import MAX_MOVES, SgfError, main_line, read_record, read_sgf, rules_of, write_sgf
 
 
-def played(state: GameState, *points: str) -> GameState:
+def played(state: go.State, *points: str) -> go.State:
     """The state after these moves, in turn."""
     for point in points:
         state = state.play(from_gtp(point, state.size))
@@ -35,7 +36,7 @@ def moves(data: bytes) -> list[str]:
 
 
 @st.composite
-def games(draw: st.DrawFn) -> GameState:
+def games(draw: st.DrawFn) -> go.State:
     """A short random game, with set-up stones, out of turn moves and passes among it."""
     size = draw(st.integers(2, 25))
     rules = draw(st.sampled_from(list(RULES)))
@@ -45,9 +46,9 @@ def games(draw: st.DrawFn) -> GameState:
     komi = draw(st.floats(0.5, 24.5) | st.sampled_from([3.75, 6.5, 7]))
     to_play = draw(st.sampled_from([BLACK, WHITE]))
     try:
-        state = GameState.setup(size, rules, komi, setup[:half], setup[half:], to_play, draw(st.integers(0, 3)))
+        state = go.State.setup(size, rules, komi, setup[:half], setup[half:], to_play, draw(st.integers(0, 3)))
     except ValueError:  # a set-up stone without a liberty
-        state = GameState.new(size, rules, komi)
+        state = go.State.new(size, rules, komi)
     for move, color in draw(st.lists(st.tuples(points | st.just(PASS), st.sampled_from([None, 1, 2])), max_size=30)):
         if state.is_legal(move, color):
             state = state.play(move, color)
@@ -56,7 +57,7 @@ def games(draw: st.DrawFn) -> GameState:
 
 @settings(max_examples=60)
 @given(games())
-def test_a_written_game_reads_back_the_same(state: GameState) -> None:
+def test_a_written_game_reads_back_the_same(state: go.State) -> None:
     again = read_sgf(write_sgf(state)).state
     assert again.moves == state.moves
     assert again.setup_stones == state.setup_stones
@@ -73,7 +74,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]) | st.j
 
 @given(TEXT, TEXT, st.dictionaries(st.integers(0, 2), TEXT))
 def test_text_survives_every_bracket_and_backslash(black: str, white: str, comments: dict[int, str]) -> None:
-    state = played(GameState.new(5), "C3", "B2")
+    state = played(go.State.new(5), "C3", "B2")
     game = read_sgf(write_sgf(state, black_name=black, white_name=white, comments=comments))
     assert game.comments == {number: text for number, text in comments.items() if text}
     shown = ["".join(c if c.isprintable() else " " for c in " ".join(name.split())).strip() for name in (black, white)]
@@ -81,7 +82,7 @@ def test_text_survives_every_bracket_and_backslash(black: str, white: str, comme
 
 
 def test_the_record_of_a_game_is_readable() -> None:
-    state = GameState.new(9, "japanese", 6.5, handicap=2).play(from_gtp("E5", 9)).play(PASS).play(RESIGN)
+    state = go.State.new(9, "japanese", 6.5, handicap=2).play(from_gtp("E5", 9)).play(PASS).play(RESIGN)
     written = write_sgf(state, black_name="A]", white_name="B", comments={0: "hi", 9: "too late"})
     assert b"AP[tengen:" in written
     assert re.sub(rb"AP\[.*?\]|\n", b"", written) == (
@@ -91,13 +92,13 @@ def test_the_record_of_a_game_is_readable() -> None:
 
 
 def test_a_resignation_is_a_result_and_no_move() -> None:
-    game = read_sgf(write_sgf(played(GameState.new(9), "E5", "D4").play(RESIGN)))
+    game = read_sgf(write_sgf(played(go.State.new(9), "E5", "D4").play(RESIGN)))
     assert (game.result, game.state.move_number, game.state.is_over) == ("W+R", 2, False)
 
 
 def test_an_unfinished_game_has_no_result() -> None:
-    assert b"RE[" not in write_sgf(played(GameState.new(9), "E5"))
-    assert b"RE[W+T]" in write_sgf(played(GameState.new(9), "E5"), result="W+T")
+    assert b"RE[" not in write_sgf(played(go.State.new(9), "E5"))
+    assert b"RE[W+T]" in write_sgf(played(go.State.new(9), "E5"), result="W+T")
 
 
 # ---------------------------------------------------------------------------------------- awkward records

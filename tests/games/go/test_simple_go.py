@@ -8,7 +8,8 @@ repetition of a position. Area counts, prisoners do not. Komi 0.5 to 24.5.
 import numpy as np
 import pytest
 
-from tengen.games.go import BLACK, EMPTY, PASS, WHITE, GameState, IllegalMove, from_gtp, opponent
+from tengen.games import go
+from tengen.games.go import BLACK, EMPTY, PASS, WHITE, IllegalMove, from_gtp, opponent
 
 from .positions import state_from
 
@@ -83,7 +84,7 @@ def area(position: Position, size: int) -> int:
 def check_game(size: int, seed: int) -> int:
     """A random game to its end, every position compared; returns the number of moves."""
     rng = np.random.default_rng(seed)
-    state = GameState.new(size, "simple-go", komi=0.5)
+    state = go.State.new(size, "simple-go", komi=0.5)
     history: list[Position] = [(EMPTY,) * (size * size)]
     passes = 0
     while passes < 2:
@@ -119,7 +120,7 @@ def test_at_the_end_only_one_point_regions_are_left() -> None:
     """Dead stones are captured, neutral points filled, and bigger territories too, down to single points."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        state = GameState.new(rules="simple-go")
+        state = go.State.new(rules="simple-go")
         while not state.is_over:
             state = state.play(int(rng.choice(state.legal_moves())))
         position = tuple(state.stones.ravel().tolist())
@@ -128,24 +129,24 @@ def test_at_the_end_only_one_point_regions_are_left() -> None:
 
 
 def test_the_board_is_5x5_and_komi_3_and_a_half_unless_told() -> None:
-    state = GameState.new(rules="simple-go")
+    state = go.State.new(rules="simple-go")
     assert (state.size, state.komi) == (5, 3.5)
-    assert GameState.new(7, "simple-go").size == 7
+    assert go.State.new(7, "simple-go").size == 7
 
 
 @pytest.mark.parametrize("komi", [0.5, 1, 3.5, 24.5])
 def test_komi_from_a_half_to_24_and_a_half_is_known(komi: float) -> None:
-    assert GameState.new(rules="simple-go", komi=komi).komi == komi
+    assert go.State.new(rules="simple-go", komi=komi).komi == komi
 
 
 @pytest.mark.parametrize("komi", [0, -0.5, 25, 100.5, float("nan")])
 def test_other_komi_is_refused(komi: float) -> None:
     with pytest.raises(ValueError, match="not possible"):
-        GameState.new(rules="simple-go", komi=komi)
+        go.State.new(rules="simple-go", komi=komi)
 
 
 def test_a_player_with_a_move_may_not_pass() -> None:
-    state = GameState.new(rules="simple-go")
+    state = go.State.new(rules="simple-go")
     assert not state.is_legal(PASS)
     with pytest.raises(IllegalMove, match="pass"):
         state.play(PASS)

@@ -1,10 +1,11 @@
-"""`GameState`, the friendly class: what it shows, what it refuses, and what it remembers."""
+"""`go.State`, the friendly class: what it shows, what it refuses, and what it remembers."""
 
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
+from tengen.games import go
 from tengen.games.go import (
     BLACK,
     EMPTY,
@@ -12,7 +13,6 @@ from tengen.games.go import (
     RESIGN,
     RULES,
     WHITE,
-    GameState,
     IllegalMove,
     RuleSet,
     from_gtp,
@@ -28,7 +28,7 @@ from .positions import play_all, state_from
 
 @pytest.mark.parametrize("rules", RULES)
 def test_a_new_game_takes_what_is_not_given_from_the_rules(rules: str) -> None:
-    state = GameState.new(rules=rules)
+    state = go.State.new(rules=rules)
     assert (state.size, state.komi) == (RULES[rules].size, RULES[rules].komi)
     assert (state.to_play, state.move_number, state.last_move, state.previous) == (BLACK, 0, None, None)
     assert (state.captures, state.ko_point, state.moves, state.is_over) == ((0, 0), None, [], False)
@@ -36,21 +36,21 @@ def test_a_new_game_takes_what_is_not_given_from_the_rules(rules: str) -> None:
 
 
 def test_handicap_stones_stand_and_white_begins() -> None:
-    state = GameState.new(9, "chinese", handicap=3)
+    state = go.State.new(9, "chinese", handicap=3)
     assert (state.to_play, state.handicap) == (WHITE, 3)
     assert state.setup_stones == (sorted(fixed_handicap(9, 3)), [])
     assert state.captures == (0, 0)
 
 
 def test_a_set_up_is_remembered_through_the_game() -> None:
-    state = play_all(GameState.setup(5, black=[0, 1], white=[12], to_play=WHITE), "E1 E2")
+    state = play_all(go.State.setup(5, black=[0, 1], white=[12], to_play=WHITE), "E1 E2")
     assert state.setup_stones == ([0, 1], [12])
     assert state.moves == [(WHITE, 24), (BLACK, 19)]
 
 
 def test_the_constructor_points_to_the_doors() -> None:
-    with pytest.raises(TypeError, match=r"GameState\.new"):
-        GameState()
+    with pytest.raises(TypeError, match=r"go.State\.new"):
+        go.State()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_constructor_points_to_the_doors() -> None:
 )
 def test_a_game_that_cannot_be_is_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GameState.new(**settings)  # type: ignore[arg-type]
+        go.State.new(**settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_game_that_cannot_be_is_refused(settings: dict[str, object], message: 
 )
 def test_a_set_up_that_cannot_be_is_refused(black: list[int], white: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GameState.setup(9, "chinese", None, black, white)
+        go.State.setup(9, "chinese", None, black, white)
 
 
 def test_rules_of_ones_own_will_do() -> None:
     mine = RuleSet("mine", "simple", True, "area", 2.0, removes_dead=False, size=6)
-    state = GameState.new(rules=mine)
+    state = go.State.new(rules=mine)
     assert (state.size, state.komi, state.rules) == (6, 2.0, mine)
     assert get_rules("Chinese ") is RULES["chinese"]
 
@@ -102,7 +102,7 @@ def test_rules_of_ones_own_will_do() -> None:
     [(40, "E5 is not legal: there is a stone already"), (81, "81 is not a point"), (-3, "-3 is not a point")],
 )
 def test_illegal_moves_say_why(move: int, message: str) -> None:
-    state = play_all(GameState.new(9), "E5")
+    state = play_all(go.State.new(9), "E5")
     with pytest.raises(IllegalMove, match=message):
         state.play(move)
     assert not state.is_legal(move)
@@ -114,14 +114,14 @@ def test_an_illegal_move_is_a_value_error() -> None:
 
 
 def test_playing_out_of_turn_hands_the_turn_to_the_other() -> None:
-    state = GameState.new(9).play(0, WHITE)
+    state = go.State.new(9).play(0, WHITE)
     assert (state.color_at(0), state.to_play, state.moves) == (WHITE, BLACK, [(WHITE, 0)])
     state = state.play(1, WHITE)
     assert (state.color_at(1), state.to_play) == (WHITE, BLACK)
 
 
 def test_undo_is_the_previous_state() -> None:
-    state = play_all(GameState.new(9), "E5 C3")
+    state = play_all(go.State.new(9), "E5 C3")
     assert state.previous is not None
     assert state.previous.moves == [(BLACK, from_gtp("E5", 9))]
     assert state.previous.to_play == WHITE
@@ -129,7 +129,7 @@ def test_undo_is_the_previous_state() -> None:
 
 
 def test_what_a_state_gives_away_is_a_copy() -> None:
-    state = play_all(GameState.new(5), "C3")
+    state = play_all(go.State.new(5), "C3")
     state.stones[:] = WHITE
     state.moves.clear()
     state.legal_moves().clear()
@@ -139,7 +139,7 @@ def test_what_a_state_gives_away_is_a_copy() -> None:
 
 
 def test_stones_stand_where_they_were_put() -> None:
-    state = play_all(GameState.new(5), "A5 E1")
+    state = play_all(go.State.new(5), "A5 E1")
     expected = np.zeros((5, 5), np.int8)
     expected[0, 0], expected[4, 4] = BLACK, WHITE
     assert np.array_equal(state.stones, expected)
@@ -150,7 +150,7 @@ def test_stones_stand_where_they_were_put() -> None:
 
 
 def test_the_player_to_move_can_be_changed() -> None:
-    state = play_all(GameState.new(5, "aga"), "C3")
+    state = play_all(go.State.new(5, "aga"), "C3")
     turned = state.with_to_play(BLACK)
     assert (turned.to_play, state.to_play) == (BLACK, WHITE)
     assert np.array_equal(turned.stones, state.stones)
@@ -159,7 +159,7 @@ def test_the_player_to_move_can_be_changed() -> None:
 
 
 def test_komi_can_be_changed() -> None:
-    state = play_all(GameState.new(5, "tromp-taylor"), "C3")
+    state = play_all(go.State.new(5, "tromp-taylor"), "C3")
     assert state.with_komi(0.5).score() - state.with_komi(2).score() == 1.5
     with pytest.raises(ValueError, match="komi"):
         state.with_komi(-2000)
@@ -173,7 +173,7 @@ def test_opponents() -> None:
 
 
 def test_two_passes_in_a_row_end_the_game() -> None:
-    state = play_all(GameState.new(5, "tromp-taylor", komi=0.5), "pass C3 pass")
+    state = play_all(go.State.new(5, "tromp-taylor", komi=0.5), "pass C3 pass")
     assert not state.is_over
     assert (state.winner(), state.result()) == (None, "?")
     state = state.play(PASS)
@@ -184,7 +184,7 @@ def test_two_passes_in_a_row_end_the_game() -> None:
 
 @pytest.mark.parametrize(("color", "result"), [(BLACK, "W+R"), (WHITE, "B+R")])
 def test_resignation_ends_the_game_even_out_of_turn(color: int, result: str) -> None:
-    state = GameState.new(9).play(RESIGN, color)
+    state = go.State.new(9).play(RESIGN, color)
     assert state.is_over
     assert (state.winner(), state.result()) == (opponent(color), result)
     assert state.moves == [(color, RESIGN)]
@@ -192,7 +192,7 @@ def test_resignation_ends_the_game_even_out_of_turn(color: int, result: str) -> 
 
 def test_nothing_can_be_played_after_the_end() -> None:
     for end in ("resign", "pass pass"):
-        state = play_all(GameState.new(9), end)
+        state = play_all(go.State.new(9), end)
         for move in (0, PASS, RESIGN):
             with pytest.raises(IllegalMove, match="over"):
                 state.play(move)
@@ -200,7 +200,7 @@ def test_nothing_can_be_played_after_the_end() -> None:
 
 
 def test_a_draw_has_no_winner() -> None:
-    state = GameState.new(5, "tromp-taylor", komi=0).play(PASS).play(PASS)
+    state = go.State.new(5, "tromp-taylor", komi=0).play(PASS).play(PASS)
     assert (state.winner(), state.result()) == (EMPTY, "0")
 
 
@@ -233,24 +233,24 @@ def test_a_board_prints_itself() -> None:
 
 
 def test_a_finished_board_prints_its_result() -> None:
-    state = GameState.new(3, "tromp-taylor", komi=0.5).play(PASS).play(PASS)
+    state = go.State.new(3, "tromp-taylor", komi=0.5).play(PASS).play(PASS)
     assert str(state).endswith("Result: W+0.5")
 
 
 @pytest.mark.parametrize("size", [2, 9, 10, 19, 25])
 def test_lines_of_a_printed_board_are_of_one_length(size: int) -> None:
     for move in (0, size - 1, size * size - 1, size * size // 2):
-        lines = str(GameState.new(size).play(move)).splitlines()[1 : size + 1]
+        lines = str(go.State.new(size).play(move)).splitlines()[1 : size + 1]
         assert len({len(line.rstrip("0123456789")) for line in lines}) == 1
 
 
 def test_repr_is_short() -> None:
-    assert repr(GameState.new(9)) == "<GameState 9x9 chinese, move 0>"
+    assert repr(go.State.new(9)) == "<go.State 9x9 chinese, move 0>"
 
 
 @pytest.mark.parametrize("moves", ["", "E5", "E5 C3 pass", "E5 resign"])
 def test_a_notebook_shows_an_svg_with_a_circle_for_each_stone(moves: str) -> None:
-    state = play_all(GameState.new(9), moves)
+    state = play_all(go.State.new(9), moves)
     picture = ElementTree.fromstring(state._repr_svg_())
     stones = [circle for circle in picture.iter("{http://www.w3.org/2000/svg}circle") if circle.get("stroke") == "#333"]
     assert picture.tag.endswith("svg")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tengen.games.microchess import GameState
+from tengen.games import microchess
 from tengen.games.microchess.notation import BadFen
 
 Pieces = dict[tuple[int, int], str]  # (file, rank) -> letter
@@ -61,7 +61,7 @@ def name(source: tuple[int, int], target: tuple[int, int]) -> str:
     return "".join("abcd"[file] + "12345"[rank] for file, rank in (source, target))
 
 
-def slow_legal_moves(state: GameState) -> list[str]:
+def slow_legal_moves(state: microchess.State) -> list[str]:
     """All legal moves, the UCI way."""
     _, turn, castling, *_ = state.fen().split()
     pieces, white = read_pieces(state.fen()), turn == "w"
@@ -91,7 +91,7 @@ def slow_legal_moves(state: GameState) -> list[str]:
     return found
 
 
-def strewn(rng: np.random.Generator) -> GameState:
+def strewn(rng: np.random.Generator) -> microchess.State:
     """A position without a past: kings and up to ten other pieces anywhere, some with rights to castle."""
     while True:
         squares = ["."] * 20
@@ -109,6 +109,6 @@ def strewn(rng: np.random.Generator) -> GameState:
         double_step = bool(rng.integers(2))
         try:
             text = f"{'/'.join(rows)} {'wb'[rng.integers(2)]} {rights or '-'} - 0 1"
-            return GameState.from_fen(text, double_step=double_step)
+            return microchess.State.from_fen(text, double_step=double_step)
         except BadFen:
             continue

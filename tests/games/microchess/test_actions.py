@@ -5,24 +5,25 @@ import itertools
 import numpy as np
 import pytest
 
-from tengen.games.microchess import ACTIONS, GameState
+from tengen.games import microchess
+from tengen.games.microchess import ACTIONS
 from tengen.games.microchess.notation import PIECES
 
 from .games import random_states
 from .slow_rules import strewn
 
 
-def states() -> list[GameState]:
+def states() -> list[microchess.State]:
     rng = np.random.default_rng(30)
     return [*itertools.islice(random_states(31, 30), 1000), *(strewn(rng) for _ in range(500))]
 
 
-def turned(state: GameState) -> GameState:
+def turned(state: microchess.State) -> microchess.State:
     """The same position with the colours exchanged and the board turned by half a circle."""
     placement, turn, castling, *_ = state.fen().split()
     rights = "".join(sorted(castling.translate(str.maketrans("Qk", "kQ"))))
     text = f"{placement[::-1].swapcase()} {'b' if turn == 'w' else 'w'} {rights} - 0 1"
-    return GameState.from_fen(text, double_step=state.double_step)
+    return microchess.State.from_fen(text, double_step=state.double_step)
 
 
 def test_every_legal_move_has_an_action_of_its_own() -> None:
@@ -59,7 +60,7 @@ def test_both_sides_see_the_same() -> None:
     ),
 )
 def test_the_numbering(fen: str, move: str, action: int) -> None:
-    state = GameState.new() if fen == "start" else GameState.from_fen(fen)
+    state = microchess.State.new() if fen == "start" else microchess.State.from_fen(fen)
     assert state.action_of(state.parse_move(move)) == action
     assert state.move_name(state.move_of(action)) == move
 
@@ -67,7 +68,7 @@ def test_the_numbering(fen: str, move: str, action: int) -> None:
 @pytest.mark.parametrize("action", (-1, ACTIONS))
 def test_numbers_that_are_no_actions(action: int) -> None:
     with pytest.raises(ValueError, match="is not an action"):
-        GameState.new().move_of(action)
+        microchess.State.new().move_of(action)
 
 
 def test_the_pieces_have_thirteen_letters() -> None:

@@ -4,14 +4,15 @@ import numpy as np
 import pyffish
 import pytest
 
-from tengen.games.microchess import GameState, variant_name, variants_path
+from tengen.games import microchess
+from tengen.games.microchess import variant_name, variants_path
 
 from .games import random_game
 
 pyffish.load_variant_config(variants_path().read_text())
 
 
-def check_ending(state: GameState, start: str, moves: list[str]) -> None:
+def check_ending(state: microchess.State, start: str, moves: list[str]) -> None:
     """Their ends of a game in our order; whether repetition or the clock ended it they do not tell."""
     variant = variant_name(state.double_step)
     if not pyffish.legal_moves(variant, state.fen(), []):
@@ -25,7 +26,7 @@ def check_ending(state: GameState, start: str, moves: list[str]) -> None:
     assert {state.end_reason} == expected, state.fen()
 
 
-def check_game(states: list[GameState]) -> None:
+def check_game(states: list[microchess.State]) -> None:
     variant, start = variant_name(states[0].double_step), states[0].fen()
     assert pyffish.start_fen(variant) == start
     moves = [states[0].move_name(move) for _, move in states[-1].moves]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tengen.games.microchess import GameState
+from tengen.games import microchess
 from tengen.games.microchess.batch import BatchedMicrochess
 from tengen.games.microchess.options import MicrochessOptions
 
@@ -16,7 +16,7 @@ def batch_of(rules: str = "standard", double_step: bool = True) -> BatchedMicroc
     return BatchedMicrochess(MicrochessOptions(rules, double_step))
 
 
-def value_for_mover(state: GameState) -> float:
+def value_for_mover(state: microchess.State) -> float:
     winner = state.winner()
     return 0.0 if not winner else 1.0 if winner == state.to_play else -1.0
 
@@ -25,7 +25,7 @@ def value_for_mover(state: GameState) -> float:
 def test_games_side_by_side_are_games_of_states(rules: str, double_step: bool) -> None:
     game = batch_of(rules, double_step)
     count, rng = 12, np.random.default_rng(50)
-    games, states = game.allocate(count), [GameState.new(rules, double_step) for _ in range(count)]
+    games, states = game.allocate(count), [microchess.State.new(rules, double_step) for _ in range(count)]
     legal, over = np.empty((count, game.actions), np.bool_), np.empty(count, np.bool_)
     values = np.empty(count, np.float32)
     ended = 0
@@ -49,7 +49,7 @@ def test_games_side_by_side_are_games_of_states(rules: str, double_step: bool) -
         finished = np.flatnonzero(over)
         game.restart(games, finished)
         for i in finished:
-            states[i] = GameState.new(rules, double_step)
+            states[i] = microchess.State.new(rules, double_step)
     assert ended > 5
 
 
@@ -81,7 +81,7 @@ def test_paths_lead_to_the_states_they_name() -> None:
 
 
 def test_a_search_path_that_repeats_the_game_is_a_draw() -> None:
-    game, state = batch_of(), GameState.new()
+    game, state = batch_of(), microchess.State.new()
     cycle = ["a1a2", "d5d4", "a2a1", "d4d5"]
     for text in ["a1a3", "d5d3", "a3a1", "d3d5", *cycle[:3]]:
         state = state.play(state.parse_move(text))
@@ -112,13 +112,13 @@ def test_games_are_copied_with_their_past() -> None:
         assert np.array_equal(target.squares[place], state.squares)
         assert target.info[place, :5].tolist() == state.board.info[:5].tolist()
         assert np.array_equal(target.keys[place, : state.halfmove + 1], state.board.keys[: state.halfmove + 1])
-    assert np.array_equal(target.squares[0], GameState.new().squares)
+    assert np.array_equal(target.squares[0], microchess.State.new().squares)
 
 
 def test_a_state_is_played_on_by_the_rules_of_the_batch() -> None:
     game = batch_of("ncsoft")
     games = game.allocate(1)
-    game.load(games, 0, GameState.from_fen("k3/4/r3/4/3K w - - 10 41"))
+    game.load(games, 0, microchess.State.from_fen("k3/4/r3/4/3K w - - 10 41"))
     legal, over, values = np.empty((1, game.actions), np.bool_), np.empty(1, np.bool_), np.empty(1, np.float32)
     game.judge(games, 1, legal, over, values)
     assert over[0] and values[0] == -1

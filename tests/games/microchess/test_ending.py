@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tengen.games.microchess import BLACK, RESIGN, WHITE, GameState, IllegalMove
+from tengen.games import microchess
+from tengen.games.microchess import BLACK, RESIGN, WHITE, IllegalMove
 from tengen.games.microchess.board import allocate, set_up
 from tengen.games.microchess.ending import is_dead
 from tengen.games.microchess.moves import MAX_MOVES, is_attacked, legal_moves
@@ -38,7 +39,7 @@ SHUFFLE = "c1b3 a5b4 b3c1 b4a5 "
     ),
 )
 def test_ends(fen: str, reason: str | None, result: str) -> None:
-    state = GameState.from_fen(fen)
+    state = microchess.State.from_fen(fen)
     assert (state.end_reason, state.result()) == (reason, result)
     assert state.is_over == (reason is not None)
     assert state.winner() == {"?": None, "1-0": WHITE, "0-1": BLACK, "1/2-1/2": 0}[result]
@@ -49,7 +50,7 @@ def test_ends(fen: str, reason: str | None, result: str) -> None:
 
 
 def test_the_third_time_is_a_draw() -> None:
-    state = play_all(GameState.new(), "a1a3 d5d3 " + "a3a2 d3d4 a2a3 d4d3 ")
+    state = play_all(microchess.State.new(), "a1a3 d5d3 " + "a3a2 d3d4 a2a3 d4d3 ")
     assert (state.occurrences, state.is_over) == (2, False)
     state = play_all(state, "a3a2 d3d4 a2a3")
     assert not state.is_over
@@ -58,31 +59,31 @@ def test_the_third_time_is_a_draw() -> None:
 
 
 def test_castling_rights_make_positions_different() -> None:
-    state = play_all(GameState.new(), SHUFFLE * 2)  # the king's first move lost Black's right
+    state = play_all(microchess.State.new(), SHUFFLE * 2)  # the king's first move lost Black's right
     assert (state.occurrences, state.is_over) == (2, False)
     assert play_all(state, "c1b3").occurrences == 2
     assert play_all(state, "c1b3 a5b4").end_reason == "threefold repetition"
 
 
 def test_a_capture_or_pawn_move_starts_the_clock_again() -> None:
-    state = play_all(GameState.new(), "c1b3 a5b4 a1a3 b5d4")
+    state = play_all(microchess.State.new(), "c1b3 a5b4 a1a3 b5d4")
     assert state.halfmove == 4
     assert play_all(state, "a3a4").halfmove == 0  # takes the pawn
     assert play_all(state, "d2d3").halfmove == 0
 
 
 def test_the_fifty_moves_come_by_play_too() -> None:
-    state = GameState.from_fen("k3/4/r3/4/3K w - - 98 80")
+    state = microchess.State.from_fen("k3/4/r3/4/3K w - - 98 80")
     assert play_all(state, "d1d2 a3b3").end_reason == "fifty moves"
     assert play_all(state, "d1d2").play(RESIGN).end_reason == "resignation"
 
 
 def test_resignation() -> None:
-    state = GameState.new().play(RESIGN)
+    state = microchess.State.new().play(RESIGN)
     assert (state.winner(), state.result(), state.end_reason) == (BLACK, "0-1", "resignation")
     assert state.moves == [(WHITE, RESIGN)]
     assert state.move_number == 0
-    assert play_all(GameState.new(), "c1b3").play(RESIGN).winner() == WHITE
+    assert play_all(microchess.State.new(), "c1b3").play(RESIGN).winner() == WHITE
 
 
 @pytest.mark.parametrize(
@@ -102,12 +103,12 @@ def test_resignation() -> None:
     ),
 )
 def test_ncsoft_decides_draws_by_material(fen: str, reason: str | None, winner: int | None) -> None:
-    state = GameState.from_fen(fen, rules="ncsoft")
+    state = microchess.State.from_fen(fen, rules="ncsoft")
     assert (state.end_reason, state.winner()) == (reason, winner)
 
 
 def test_ncsoft_repetition_is_decided_by_material() -> None:
-    state = play_all(GameState.new("ncsoft"), "c1b3 a5b4 b3c5 d5c5")  # knight for bishop
+    state = play_all(microchess.State.new("ncsoft"), "c1b3 a5b4 b3c5 d5c5")  # knight for bishop
     assert state.material() == (1 + 3 + 5 + 4, 1 + 3 + 5 + 4)
     equal = play_all(state, "a1a2 c5c4 a2a1 c4c5 " * 2 + "a1a2")
     assert (equal.end_reason, equal.winner()) == ("threefold repetition", 0)
@@ -154,7 +155,7 @@ def count_mates(board, pieces, moves):  # type: ignore[no-untyped-def]
 def test_the_hash_kept_up_move_by_move_is_that_of_the_position() -> None:
     seen: dict[int, str] = {}
     for state in itertools.islice(random_states(9, 60), 3000):
-        fresh = GameState.from_fen(state.fen(), double_step=state.double_step)
+        fresh = microchess.State.from_fen(state.fen(), double_step=state.double_step)
         assert fresh.hash == state.hash
         position = " ".join(state.fen().split()[:3])
         assert seen.setdefault(state.hash, position) == position

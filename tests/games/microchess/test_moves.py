@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tengen.games.microchess import BLACK, WHITE, GameState, IllegalMove
+from tengen.games import microchess
+from tengen.games.microchess import BLACK, WHITE, IllegalMove
 from tengen.games.microchess.board import allocate, board_at, copy_board
 
 from .games import play_all
@@ -42,25 +43,25 @@ def test_strewn_pieces_move_as_the_slow_rules_say() -> None:
     ),
 )
 def test_castling(fen: str, castling: str, allowed: bool) -> None:
-    state = GameState.from_fen(fen)
+    state = microchess.State.from_fen(fen)
     assert state.is_legal(state.parse_move(castling)) == allowed
 
 
 def test_castling_moves_the_rook_too() -> None:
-    state = play_all(GameState.from_fen("k2r/p1p1/4/3P/R2K w Qk - 3 9"), "d1b1 a5c5")
+    state = play_all(microchess.State.from_fen("k2r/p1p1/4/3P/R2K w Qk - 3 9"), "d1b1 a5c5")
     assert state.fen() == "1rk1/p1p1/4/3P/1KR1 w - - 5 10"
 
 
 def test_rights_to_castle_go_with_king_and_rook() -> None:
-    assert play_all(GameState.new(), "a1a3 a5b4").castling == 0
-    assert play_all(GameState.new(), "c1b3 a5b4").castling == 1
-    assert play_all(GameState.new(), "a1a2 b5d4 a2a1").castling == 2  # coming home does not bring it back
-    assert play_all(GameState.from_fen("k2r/3p/4/1b2/R2K b Qk - 0 1"), "b2a3").castling == 3
-    assert play_all(GameState.from_fen("k2r/3p/4/1b2/R2K b Qk - 0 1"), "b2a1").castling == 2  # the rook is taken
+    assert play_all(microchess.State.new(), "a1a3 a5b4").castling == 0
+    assert play_all(microchess.State.new(), "c1b3 a5b4").castling == 1
+    assert play_all(microchess.State.new(), "a1a2 b5d4 a2a1").castling == 2  # coming home does not bring it back
+    assert play_all(microchess.State.from_fen("k2r/3p/4/1b2/R2K b Qk - 0 1"), "b2a3").castling == 3
+    assert play_all(microchess.State.from_fen("k2r/3p/4/1b2/R2K b Qk - 0 1"), "b2a1").castling == 2  # the rook is taken
 
 
 def test_promotion_to_each_piece_also_when_capturing() -> None:
-    state = GameState.from_fen("k1r1/3P/4/4/3K w - - 0 1")
+    state = microchess.State.from_fen("k1r1/3P/4/4/3K w - - 0 1")
     names = {state.move_name(move) for move in state.legal_moves()}
     assert {f"d4{target}{piece}" for target in ("d5", "c5") for piece in "nbrq"} <= names
     assert play_all(state, "d4c5n").fen() == "k1N1/4/4/4/3K b - - 0 1"
@@ -68,12 +69,12 @@ def test_promotion_to_each_piece_also_when_capturing() -> None:
 
 
 def test_the_double_step_is_a_switch() -> None:
-    with_it, without = GameState.new(), GameState.new(double_step=False)
+    with_it, without = microchess.State.new(), microchess.State.new(double_step=False)
     move = with_it.parse_move("d2d4")
     assert with_it.is_legal(move) and not without.is_legal(move)
-    assert not GameState.from_fen("k3/4/4/3P/3K w - - 0 1", double_step=False).is_legal(move)
-    assert not GameState.from_fen("k3/4/3n/3P/3K w - - 0 1").is_legal(move)  # something in the way
-    black = GameState.from_fen("k3/1p2/4/4/3K b - - 0 1")
+    assert not microchess.State.from_fen("k3/4/4/3P/3K w - - 0 1", double_step=False).is_legal(move)
+    assert not microchess.State.from_fen("k3/4/3n/3P/3K w - - 0 1").is_legal(move)  # something in the way
+    black = microchess.State.from_fen("k3/1p2/4/4/3K b - - 0 1")
     assert black.is_legal(black.parse_move("b4b2"))
 
 
@@ -96,7 +97,7 @@ def test_the_double_step_is_a_switch() -> None:
     ),
 )
 def test_refused_moves_are_told_why(fen: str, move: str, reason: str | None) -> None:
-    state = GameState.new() if fen == "start" else GameState.from_fen(fen)
+    state = microchess.State.new() if fen == "start" else microchess.State.from_fen(fen)
     told = state.why_illegal(state.parse_move(move))
     if reason is None:
         assert told is None
@@ -108,7 +109,7 @@ def test_refused_moves_are_told_why(fen: str, move: str, reason: str | None) -> 
 
 @pytest.mark.parametrize("move", (-1, 2000, 99999, -400))
 def test_numbers_that_are_no_moves(move: int) -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     assert "not a number of a move" in str(state.why_illegal(move))
     with pytest.raises(IllegalMove):
         state.play(move)
@@ -117,14 +118,14 @@ def test_numbers_that_are_no_moves(move: int) -> None:
 
 
 def test_a_board_can_be_copied_among_many() -> None:
-    boards, state = allocate(3), play_all(GameState.new(), "c1b3 a5b4")
+    boards, state = allocate(3), play_all(microchess.State.new(), "c1b3 a5b4")
     copy_board(state.board, board_at(boards, 1))
     assert np.array_equal(boards.squares[1], state.squares)
     assert boards.info[1].tolist() == state.board.info.tolist()
 
 
 def test_black_and_white_see_the_same_start() -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     turned = [piece and (piece + 5) % 12 + 1 for piece in state.squares.tolist()[::-1]]
     assert turned == state.squares.tolist()
     assert (state.to_play, state.play(state.legal_moves()[0]).to_play) == (WHITE, BLACK)

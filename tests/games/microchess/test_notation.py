@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tengen.games.microchess import RESIGN, START_FEN, BadFen, GameState, from_pgn, from_uci, to_pgn, to_uci
+from tengen.games import microchess
+from tengen.games.microchess import RESIGN, START_FEN, BadFen, from_pgn, from_uci, to_pgn, to_uci
 from tengen.games.microchess.draw import board_svg
 
 from .games import game_from, play_all, random_game, random_states
@@ -18,9 +19,9 @@ rule_sets = st.sampled_from(("standard", "ncsoft"))
 
 
 def test_every_position_of_random_games_survives_fen() -> None:
-    assert GameState.new().fen() == START_FEN
+    assert microchess.State.new().fen() == START_FEN
     for state in itertools.islice(random_states(20, 40), 1500):
-        again = GameState.from_fen(state.fen(), double_step=state.double_step)
+        again = microchess.State.from_fen(state.fen(), double_step=state.double_step)
         assert again.fen() == state.fen()
         assert np.array_equal(again.squares, state.squares)
         assert (again.to_play, again.castling, again.halfmove, again.ply) == (
@@ -35,16 +36,16 @@ def test_strewn_positions_survive_fen() -> None:
     rng = np.random.default_rng(21)
     for _ in range(300):
         state = strewn(rng)
-        assert GameState.from_fen(state.fen()).fen() == state.fen()
+        assert microchess.State.from_fen(state.fen()).fen() == state.fen()
 
 
 def check_fen(text: str) -> None:
     try:
-        state = GameState.from_fen(text)
+        state = microchess.State.from_fen(text)
     except BadFen as error:
         assert "\n" not in str(error) and len(str(error)) < 200
     else:
-        assert GameState.from_fen(state.fen()).fen() == state.fen()
+        assert microchess.State.from_fen(state.fen()).fen() == state.fen()
 
 
 @given(st.text(max_size=60) | st.text("KQRBNPkqrbnp12345/ w-b Qk09", max_size=60))
@@ -83,12 +84,12 @@ def test_a_position_with_one_letter_changed(place: int, letter: str) -> None:
 )
 def test_bad_positions_are_told_why(text: str, told: str) -> None:
     with pytest.raises(BadFen, match=told):
-        GameState.from_fen(text)
+        microchess.State.from_fen(text)
 
 
 def test_unknown_rules_are_told() -> None:
     with pytest.raises(ValueError, match="standard, ncsoft"):
-        GameState.new(rules="chinese")
+        microchess.State.new(rules="chinese")
 
 
 def test_every_legal_move_survives_uci_and_san() -> None:
@@ -118,13 +119,13 @@ def test_every_legal_move_survives_uci_and_san() -> None:
     ),
 )
 def test_moves_as_players_write_them(fen: str, san: str, uci: str) -> None:
-    state = GameState.new() if fen == "start" else GameState.from_fen(fen)
+    state = microchess.State.new() if fen == "start" else microchess.State.from_fen(fen)
     assert state.move_name(state.parse_move(san)) == uci
 
 
 @given(st.text(max_size=8) | st.text("KQRBNabcd12345x=+#O-", max_size=7))
 def test_any_text_is_a_move_or_is_refused_in_one_line(text: str) -> None:
-    state = GameState.new()
+    state = microchess.State.new()
     try:
         move = state.parse_move(text)
     except ValueError as error:
@@ -135,7 +136,7 @@ def test_any_text_is_a_move_or_is_refused_in_one_line(text: str) -> None:
 
 def test_an_ambiguous_move_is_refused() -> None:
     with pytest.raises(ValueError, match="R1a2 and R3a2 fits"):
-        GameState.from_fen("1k2/4/R3/4/R2K w - - 0 1").parse_move("Ra2")
+        microchess.State.from_fen("1k2/4/R3/4/R2K w - - 0 1").parse_move("Ra2")
 
 
 # ------------------------------------------------------------------------------------------- whole games
@@ -154,7 +155,7 @@ def test_games_survive_pgn(numbers: list[int], rules: str, double_step: bool, re
 
 
 def test_games_from_other_positions_survive_pgn() -> None:
-    start = GameState.from_fen("k2r/p1p1/4/3P/R2K b Qk - 3 9", "ncsoft", double_step=False)
+    start = microchess.State.from_fen("k2r/p1p1/4/3P/R2K b Qk - 3 9", "ncsoft", double_step=False)
     state = play_all(start, "c4c3 d1b1 a5b5")
     text = to_pgn(state)
     assert "9... c3 10. O-O-O Kb5 *" in text
@@ -162,14 +163,14 @@ def test_games_from_other_positions_survive_pgn() -> None:
 
 
 def test_comments_are_written_and_read_over() -> None:
-    state = play_all(GameState.new(), "c1b3 a5b4 d2d3")
+    state = play_all(microchess.State.new(), "c1b3 a5b4 d2d3")
     text = to_pgn(state, comments={0: "to begin", 1: "a check} (really)", 2: "\n"})
     assert "{to begin} 1. Nb3+ {a check) (really)} 1... Kb4 2. d3 *" in " ".join(text.split())
     assert from_pgn(text)[0].moves == state.moves
 
 
 def test_the_first_of_two_games_is_read_and_tags_in_comments_are_none() -> None:
-    first = GameState.new().play(GameState.new().legal_moves()[0])
+    first = microchess.State.new().play(microchess.State.new().legal_moves()[0])
     second = first.play(first.legal_moves()[0])
     text = to_pgn(first, {"White": "one"}) + "\n" + to_pgn(second, {"White": "two"})
     state, tags = from_pgn(text)
@@ -203,7 +204,7 @@ def test_any_text_is_a_game_or_is_refused(text: str) -> None:
 
 
 def test_the_board_as_text() -> None:
-    state = play_all(GameState.new(), "c1b3")
+    state = play_all(microchess.State.new(), "c1b3")
     assert str(state).splitlines() == [
         "   a b c d",
         " 5 k n b r 5",
@@ -224,5 +225,5 @@ def test_the_board_as_svg() -> None:
         picture = ElementTree.fromstring(state._repr_svg_())
         figures = [text for text in picture.iter("{http://www.w3.org/2000/svg}text") if text.get("fill")]
         assert len(figures) == np.count_nonzero(state.squares)
-    marked = board_svg(GameState.new(), heat={0: 0.5}, labels={4: "<1>"}, arrow=from_uci("c1b3"))
+    marked = board_svg(microchess.State.new(), heat={0: 0.5}, labels={4: "<1>"}, arrow=from_uci("c1b3"))
     assert ElementTree.fromstring(marked) is not None

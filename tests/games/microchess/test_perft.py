@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.games.microchess import GameState, variant_name, variants_path
+from tengen.games import microchess
+from tengen.games.microchess import variant_name, variants_path
 from tengen.games.microchess.perft import perft
 
 from .games import random_game
@@ -19,19 +20,19 @@ DOUBLE_STEP = (12, 110, 967, 8450, 77380, 713703, 6695405)
 
 @pytest.mark.parametrize("depth", range(1, 6))
 def test_sequences_from_the_start(depth: int) -> None:
-    assert perft(GameState.new(double_step=False).board, depth) == SINGLE_STEP[depth - 1]
-    assert perft(GameState.new(double_step=True).board, depth) == DOUBLE_STEP[depth - 1]
+    assert perft(microchess.State.new(double_step=False).board, depth) == SINGLE_STEP[depth - 1]
+    assert perft(microchess.State.new(double_step=True).board, depth) == DOUBLE_STEP[depth - 1]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("depth", (6, 7))
 def test_longer_sequences_from_the_start(depth: int) -> None:
-    assert perft(GameState.new(double_step=False).board, depth) == SINGLE_STEP[depth - 1]
-    assert perft(GameState.new(double_step=True).board, depth) == DOUBLE_STEP[depth - 1]
+    assert perft(microchess.State.new(double_step=False).board, depth) == SINGLE_STEP[depth - 1]
+    assert perft(microchess.State.new(double_step=True).board, depth) == DOUBLE_STEP[depth - 1]
 
 
 def test_nothing_to_count() -> None:
-    assert perft(GameState.new().board, 0) == 1
+    assert perft(microchess.State.new().board, 0) == 1
 
 
 def test_the_command_prints_them() -> None:
@@ -49,7 +50,7 @@ def test_fairy_stockfish_counts_the_same_from_any_position(fairy_stockfish: str,
     states = [
         state for _ in range(12) for state in random_game(rng, double_step=double_step)[:40:3] if not state.is_over
     ]
-    states = [state.from_fen(state.fen(), double_step=double_step) for state in [GameState.new(), *states]]
+    states = [state.from_fen(state.fen(), double_step=double_step) for state in [microchess.State.new(), *states]]
     lines = [
         f"setoption name VariantPath value {variants_path()}",
         f"setoption name UCI_Variant value {variant_name(double_step)}",

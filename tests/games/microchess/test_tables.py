@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tengen.games.microchess import RESIGN, GameState
+from tengen.games import microchess
+from tengen.games.microchess import RESIGN
 from tengen.games.microchess.tables import UNKNOWN, Tables, TableValue
 from tengen.games.microchess.tables_build import build_tables
 from tengen.games.microchess.tables_check import check_table, check_tables, longest_mate, position_fen
@@ -29,8 +30,8 @@ def tables(folder: Path) -> Tables:
     return Tables.open(folder)
 
 
-def state(fen: str, **rules: object) -> GameState:
-    return GameState.from_fen(fen, **rules)  # type: ignore[arg-type]
+def state(fen: str, **rules: object) -> microchess.State:
+    return microchess.State.from_fen(fen, **rules)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------- the values
@@ -142,7 +143,7 @@ def test_no_positions_are_no_trouble(tables: Tables) -> None:
 
 
 def test_what_no_table_has_is_unknown(tables: Tables) -> None:
-    start = GameState.new()
+    start = microchess.State.new()
     assert tables.probe(start) is None
     assert tables.moves(start) is None
     assert tables.best_move(start) is None
@@ -186,7 +187,7 @@ def test_moves_come_best_first(tables: Tables) -> None:
 # -------------------------------------------------------------------------------------------- judgement
 
 
-def play(fen: str, *moves: str) -> GameState:
+def play(fen: str, *moves: str) -> microchess.State:
     now = state(fen)
     for text in moves:
         now = now.play(now.parse_move(text))
@@ -218,7 +219,7 @@ def test_who_repeats_a_won_position_has_thrown_it_away(tables: Tables) -> None:
 
 
 def test_moves_outside_the_tables_are_not_judged(tables: Tables) -> None:
-    start = GameState.new()
+    start = microchess.State.new()
     assert judge_games(tables, [start.play(start.legal_moves()[0])]) == []
     assert judge_games(tables, []) == []
 

@@ -1,7 +1,7 @@
-"""Go: rules, positions, scoring and tactics. `GameState` is the door; kernels work on `Board` arrays.
+"""Go: rules, positions, scoring and tactics. `State` is the door; kernels work on `Board` arrays.
 
 >>> from tengen import go
->>> state = go.GameState.new(size=9, rules="chinese")
+>>> state = go.State.new(size=9, rules="chinese")
 >>> state = state.play(go.from_gtp("E5", 9))
 >>> state.to_play == go.WHITE
 True
@@ -10,7 +10,7 @@ True
 from tengen.games.go.board import BLACK, EMPTY, WHITE, Board
 from tengen.games.go.coordinates import PASS, RESIGN, from_gtp, to_gtp
 from tengen.games.go.rules import RULES, RuleSet, get_rules
-from tengen.games.go.state import GameState, IllegalMove, format_margin, opponent
+from tengen.games.go.state import IllegalMove, State, format_margin, opponent
 
 __all__ = [
     "BLACK",
@@ -20,9 +20,9 @@ __all__ = [
     "RULES",
     "WHITE",
     "Board",
-    "GameState",
     "IllegalMove",
     "RuleSet",
+    "State",
     "format_margin",
     "from_gtp",
     "get_rules",

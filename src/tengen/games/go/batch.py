@@ -39,7 +39,7 @@ from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import add_quick_owners
 from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, get_rules
 from tengen.games.go.score import area, dead_cells, final_margin, final_owners, playout_owners
-from tengen.games.go.state import GameState
+from tengen.games.go.state import State
 from tengen.games.kernels import implement
 
 FLAGS, LIMIT, EVALUATION = range(3)  # columns of GoGames.rules
@@ -93,7 +93,7 @@ class BatchedGo(BatchedGame):
         self.restart(games, np.arange(count))
         return games
 
-    def load(self, games: GoGames, i: int, state: GameState) -> None:
+    def load(self, games: GoGames, i: int, state: State) -> None:
         """Make game i this state; ValueError if it has gone on for too long for the arrays here."""
         if state.size != self.height:
             raise ValueError(f"the game is on {state.size}x{state.size}, and this is set up for {self.height}")
@@ -106,7 +106,7 @@ class BatchedGo(BatchedGame):
         games.length[i] = length
         games.komi[i] = state.komi + state.rules.bonus(state.handicap)
         games.dead[i] = EMPTY
-        back: GameState | None = state
+        back: State | None = state
         for turn in range(self._past):
             games.past[i, turn] = 0 if back is None else back.stones.ravel()
             back = None if back is None else back.previous

@@ -2,7 +2,7 @@
 
 | system      | top left, 9x9 | top right | bottom left | bottom right | pass      | used by                       |
 |-------------|---------------|-----------|-------------|--------------|-----------|-------------------------------|
-| move (flat) | 0             | 8         | 72          | 80           | -1        | GameState, agents, records    |
+| move (flat) | 0             | 8         | 72          | 80           | -1        | State, agents, records    |
 | row, column | 0, 0          | 0, 8      | 8, 0        | 8, 8         | -         | arrays [size, size], pictures |
 | cell        | 11            | 19        | 91          | 99           | 0         | kernels (padded grid)         |
 | policy      | 0             | 8         | 72          | 80           | size*size | networks, legal masks         |

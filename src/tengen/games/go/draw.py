@@ -8,12 +8,12 @@ from tengen.games.go.board import BLACK, WHITE
 from tengen.games.go.coordinates import GTP_COLUMNS, star_points, to_gtp
 
 if TYPE_CHECKING:
-    from tengen.games.go.state import GameState
+    from tengen.games.go.state import State
 
 _GLYPHS = {BLACK: "X", WHITE: "O"}
 
 
-def board_text(state: "GameState") -> str:
+def board_text(state: "State") -> str:
     """The board with coordinates: X Black, O White, + a star point, the last move in brackets."""
     size, stones, stars = state.size, state.stones, set(star_points(state.size))
     letters = "   " + " ".join(GTP_COLUMNS[:size])
@@ -34,7 +34,7 @@ def board_text(state: "GameState") -> str:
     return "\n".join(lines)
 
 
-def _status(state: "GameState") -> str:
+def _status(state: "State") -> str:
     by_black, by_white = state.captures
     status = f"Captured by Black {by_black}, by White {by_white}."
     if state.is_over:
@@ -45,7 +45,7 @@ def _status(state: "GameState") -> str:
 
 
 def board_svg(
-    state: "GameState",
+    state: "State",
     cell: int = 24,
     *,
     heat: Mapping[int, float] | None = None,

@@ -16,7 +16,7 @@ from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import get_rules
 from tengen.games.go.sgf import read_sgf, write_sgf
-from tengen.games.go.state import GameState, format_margin
+from tengen.games.go.state import State, format_margin
 from tengen.games.symmetry import square_symmetries
 
 
@@ -31,11 +31,11 @@ class Go(Game):
     default_agent = "uct:seconds=1"
     default_encoder = "zero"
 
-    def new(self, options: GoOptions) -> GameState:
+    def new(self, options: GoOptions) -> State:
         """The empty board, or one with handicap stones."""
-        return GameState.new(options.size, options.rules, options.komi, options.handicap)
+        return State.new(options.size, options.rules, options.komi, options.handicap)
 
-    def options_of(self, state: GameState) -> GoOptions:
+    def options_of(self, state: State) -> GoOptions:
         """Board, rules and komi; the limit leaves room for as many moves again as a long game has."""
         points = state.size**2
         limit = 4 * points * (1 + len(state.history) // (2 * points))
@@ -67,12 +67,12 @@ class Go(Game):
         """Half the board."""
         return options.size**2 // 2
 
-    def opening_choices(self, state: GameState) -> list[int]:
+    def opening_choices(self, state: State) -> list[int]:
         """Points off the first two lines where there is room for that; no pass."""
         points = [move for move in state.legal_moves() if move != PASS]
         return [move for move in points if _off_the_edge(move, state.size)] or points
 
-    def sensible_moves(self, state: GameState) -> list[int]:
+    def sensible_moves(self, state: State) -> list[int]:
         """Legal moves that fill no own eye; PASS is among them where the rules allow it."""
         flags, color, size = state.rules.flags, state.to_play, state.size
         return [
@@ -81,7 +81,7 @@ class Go(Game):
             if move == PASS or not is_eye(state.board, to_cell(move, size), color, flags)
         ] or [PASS]
 
-    def outcome(self, state: GameState) -> Outcome:
+    def outcome(self, state: State) -> Outcome:
         """By score, resignation or repetition; at a limit of moves the game is counted as it stands."""
         result = state.result() if state.is_over else format_margin(state.score())
         winner = {"B": BLACK, "W": WHITE}.get(result[0], EMPTY)
@@ -91,12 +91,12 @@ class Go(Game):
         """`B+F` or `W+F`, as SGF writes it."""
         return "B+F" if winner == BLACK else "W+F"
 
-    def picture(self, state: GameState, numbers: Mapping[int, str] | None = None) -> str:
+    def picture(self, state: State, numbers: Mapping[int, str] | None = None) -> str:
         """The board; labels are shown on the stones that still stand."""
         labels = {move: text for move, text in (numbers or {}).items() if move >= 0 and state.color_at(move)}
         return board_svg(state, labels=labels)
 
-    def write(self, state: GameState, record: Record) -> bytes:
+    def write(self, state: State, record: Record) -> bytes:
         """The game as SGF."""
         comments = dict(record.comments)
         if record.termination:
@@ -112,7 +112,7 @@ class Go(Game):
             event=record.event,
         )
 
-    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[GameState, str]:
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[State, str]:
         """The game of an SGF file's main line, by other rules or with another komi if they are given."""
         game = read_sgf(data, given.get("rules"))
         komi = given.get("komi")

@@ -42,7 +42,7 @@ from tengen.games.go.legality import is_breathing
 from tengen.games.go.strings import two_liberties
 
 if TYPE_CHECKING:
-    from tengen.games.go.state import GameState
+    from tengen.games.go.state import State
 
 ESCAPED, CAPTURED, EXHAUSTED = 0, 1, 2
 MOVE_BUDGET: Final = 1000  # ten times the longest plain ladder on 19x19
@@ -70,7 +70,7 @@ def ladder_scratch(size: int) -> LadderScratch:
 
 
 def find_ladders(
-    position: "GameState | Board", color: int | None = None, budget: int = MOVE_BUDGET
+    position: "State | Board", color: int | None = None, budget: int = MOVE_BUDGET
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(captures, escapes): bool[size, size] each, the points where `color` (or who is to play) can do either.
 

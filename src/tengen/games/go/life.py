@@ -25,14 +25,14 @@ from tengen.games.go.board import BLACK, BORDER, EMPTY, NO_CELL, SIZE, WHITE, Bo
 from tengen.games.go.strings import is_of_string
 
 if TYPE_CHECKING:
-    from tengen.games.go.state import GameState
+    from tengen.games.go.state import State
 
 _NO_REGION = -1
 _CANDIDATES = 4  # a region's first empty point touches at most four strings, and only they can find it vital
 
 
 def unconditional_life(
-    position: "GameState | Board", color: int, suicide: bool | None = None
+    position: "State | Board", color: int, suicide: bool | None = None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(alive, territory): bool[size, size] each, the living stones of `color` and the regions they own.
 

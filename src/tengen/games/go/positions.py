@@ -27,7 +27,7 @@ from tengen.games.go.board import (
     place,
 )
 from tengen.games.go.legality import play_move
-from tengen.games.go.state import GameState
+from tengen.games.go.state import State
 
 PAST = 8  # how many positions back an encoder may look, the present one included
 WHITE_BIT = 1 << 15  # of a recorded move: set for White
@@ -67,14 +67,14 @@ def allocate_positions(size: int, batch: int) -> Positions:
     )
 
 
-def positions_of(states: Sequence[GameState]) -> Positions:
+def positions_of(states: Sequence[State]) -> Positions:
     """The positions of friendly states, all of one size."""
     size = states[0].size
     positions = allocate_positions(size, len(states))
     for i, state in enumerate(states):
         copy_board(state.board, board_at(positions.boards, i))
         positions.komi[i] = state.compensation
-        back: GameState | None = state
+        back: State | None = state
         turn = 0
         while back is not None:
             if turn < PAST:
@@ -87,7 +87,7 @@ def positions_of(states: Sequence[GameState]) -> Positions:
 
 
 def encode_move(color: int, move: int, size: int) -> int:
-    """A move as recorded games store it; PASS is -1 as in `GameState`."""
+    """A move as recorded games store it; PASS is -1 as in `State`."""
     return (size * size if move < 0 else move) | (WHITE_BIT if color == WHITE else 0)
 
 

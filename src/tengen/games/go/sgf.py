@@ -5,7 +5,7 @@
 | grammar   | `sgf_line.py`           | the properties along the first variation; nesting of any depth       |
 | main line | `main_line(data)`       | the same as one property map for each node, root first               |
 | facts     | `read_record(data)`     | `SgfRecord`: size, komi, set-up, moves, names; asks no rule of Go    |
-| game      | `read_sgf(data, rules)` | `SgfGame`: the record and its `GameState`, every move checked        |
+| game      | `read_sgf(data, rules)` | `SgfGame`: the record and its `State`, every move checked        |
 
 Whatever is wrong with a file, what comes out is one `SgfError`, in one line, naming the move if it is one.
 
@@ -35,7 +35,7 @@ from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, RESIGN, check_size, from_sgf, to_gtp, to_sgf
 from tengen.games.go.rules import RuleSet, get_rules
 from tengen.games.go.sgf_line import CutOff, NotSgf, properties
-from tengen.games.go.state import GameState, IllegalMove, opponent
+from tengen.games.go.state import IllegalMove, State, opponent
 
 PropertyMap = Mapping[str, list[bytes]]
 
@@ -69,7 +69,7 @@ class SgfError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class SgfRecord:
-    """What a record states, before any rule of Go is asked. Points and moves are flat, as in `GameState`."""
+    """What a record states, before any rule of Go is asked. Points and moves are flat, as in `State`."""
 
     size: int = 19
     komi: float | None = None
@@ -99,7 +99,7 @@ class SgfRecord:
 class SgfGame(SgfRecord):
     """A record whose every move is legal, with its position after the last one."""
 
-    state: GameState
+    state: State
 
 
 def read_sgf(data: bytes, rules: str | RuleSet | None = None) -> SgfGame:
@@ -129,11 +129,11 @@ def main_line(data: bytes) -> list[PropertyMap]:
     return list(nodes) or [{}]
 
 
-def replay(record: SgfRecord, rules: str | RuleSet | None = None) -> GameState:
+def replay(record: SgfRecord, rules: str | RuleSet | None = None) -> State:
     """Play a record's moves, by `rules` or by its own; SgfError names the first that is not legal."""
     rule_set = get_rules(rules or record.rules or DEFAULT_RULES)
     try:
-        state = GameState.setup(
+        state = State.setup(
             record.size, rule_set, record.komi, record.black, record.white, record.to_play, record.handicap
         )
     except ValueError as error:
@@ -152,7 +152,7 @@ def replay(record: SgfRecord, rules: str | RuleSet | None = None) -> GameState:
 
 
 def write_sgf(
-    state: GameState,
+    state: State,
     *,
     black_name: str = "",
     white_name: str = "",
@@ -359,7 +359,7 @@ def as_utf8(data: bytes) -> bytes:
         return data
 
 
-def _resumed(state: GameState, color: int) -> GameState:
+def _resumed(state: State, color: int) -> State:
     """The state before the two passes that ended it, `color` to play and no ko forbidden: play goes on."""
     before = state.previous.previous if state.previous is not None else None
     assert before is not None
@@ -369,7 +369,7 @@ def _resumed(state: GameState, color: int) -> GameState:
 # --------------------------------------------------------------------------------------------- writing
 
 
-def _setup_properties(state: GameState, moves: list[tuple[int, int]]) -> dict[str, list[bytes]]:
+def _setup_properties(state: State, moves: list[tuple[int, int]]) -> dict[str, list[bytes]]:
     """The root node: how the game began."""
     begin = state
     while begin.previous is not None:

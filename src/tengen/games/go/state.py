@@ -1,4 +1,4 @@
-"""`GameState`: a position of Go with its game behind it, for people, agents and records.
+"""`State`: a position of Go with its game behind it, for people, agents and records.
 
 Immutable to its user: `play` returns a new state and leaves this one alone. All work is done by kernels;
 batch work (playouts, self-play, encoding) calls those kernels on many boards and never comes through here.
@@ -39,11 +39,11 @@ def opponent(color: int) -> int:
     return BLACK + WHITE - color
 
 
-class GameState:
+class State:
     """A Go position: the stones, who is to play, and all that the rules remember of the game.
 
     >>> import tengen
-    >>> state = tengen.go.GameState.new(size=5, komi=0.5)
+    >>> state = tengen.go.State.new(size=5, komi=0.5)
     >>> for vertex in ("C3", "C2", "pass"):
     ...     state = state.play(state.parse_move(vertex))
     >>> print(state)
@@ -76,7 +76,7 @@ class GameState:
     rules: RuleSet
     komi: float
     handicap: int
-    previous: "GameState | None"
+    previous: "State | None"
     last_move: int | None
     last_color: int
     _board: Board
@@ -85,7 +85,7 @@ class GameState:
     _dead: frozenset[int] | None
 
     def __init__(self) -> None:
-        raise TypeError("make a game with GameState.new(...) or GameState.setup(...)")
+        raise TypeError("make a game with go.State.new(...) or go.State.setup(...)")
 
     @classmethod
     def new(
@@ -94,7 +94,7 @@ class GameState:
         rules: str | RuleSet = "chinese",
         komi: float | None = None,
         handicap: int = 0,
-    ) -> "GameState":
+    ) -> "State":
         """An empty board, or one with 2 to 9 handicap stones on the fixed places and White to play."""
         rule_set = get_rules(rules)
         size = check_size(rule_set.size if size is None else size)
@@ -111,7 +111,7 @@ class GameState:
         white: Iterable[int] = (),
         to_play: int = BLACK,
         handicap: int = 0,
-    ) -> "GameState":
+    ) -> "State":
         """A position with these stones; ValueError if a point is taken twice or a string has no liberty."""
         rule_set = get_rules(rules)
         size = check_size(rule_set.size if size is None else size)
@@ -176,7 +176,7 @@ class GameState:
     def moves(self) -> list[tuple[int, int]]:
         """(colour, move) of every move since the set-up, oldest first."""
         played: list[tuple[int, int]] = []
-        state: GameState | None = self
+        state: State | None = self
         while state is not None and state.last_move is not None:
             played.append((state.last_color, state.last_move))
             state = state.previous
@@ -193,7 +193,7 @@ class GameState:
 
     # ------------------------------------------------------------------------------------------ playing
 
-    def play(self, move: int, color: int | None = None) -> "GameState":
+    def play(self, move: int, color: int | None = None) -> "State":
         """The state after a point, PASS or RESIGN; `color` plays out of turn, as records and GTP may."""
         color = self.to_play if color is None else color
         if self.is_over:
@@ -240,7 +240,7 @@ class GameState:
             points.append(PASS)
         return points
 
-    def with_to_play(self, color: int) -> "GameState":
+    def with_to_play(self, color: int) -> "State":
         """The same position with `color` to play."""
         if color == self.to_play:
             return self
@@ -251,7 +251,7 @@ class GameState:
         state._board = board
         return state._turned_to(color) if self.last_move is None else state._with_turn(color)
 
-    def with_komi(self, komi: float) -> "GameState":
+    def with_komi(self, komi: float) -> "State":
         """The same position with another komi."""
         state = self._copy()
         state.komi = self.rules.check_komi(komi)
@@ -332,7 +332,7 @@ class GameState:
         score.dead_cells(self._board, ownership, playouts, dead)
         return frozenset(from_cell(int(cell), self.size) for cell in np.flatnonzero(dead))
 
-    def with_dead(self, dead: Iterable[int]) -> "GameState":
+    def with_dead(self, dead: Iterable[int]) -> "State":
         """The same position with the dead stones agreed on: `score`, `winner` and `result` go by them."""
         state = self._copy()
         state._dead = frozenset(dead)
@@ -360,7 +360,7 @@ class GameState:
         return board_text(self)
 
     def __repr__(self) -> str:
-        return f"<GameState {self.size}x{self.size} {self.rules.name}, move {self.move_number}>"
+        return f"<State {self.size}x{self.size} {self.rules.name}, move {self.move_number}>"
 
     def _repr_svg_(self) -> str:
         return board_svg(self)
@@ -398,25 +398,25 @@ class GameState:
     def _may_pass(self, color: int) -> bool:
         return not self._legal_points(color).any()
 
-    def _successor(self, move: int, color: int, board: Board, history: NDArray[np.int64]) -> "GameState":
+    def _successor(self, move: int, color: int, board: Board, history: NDArray[np.int64]) -> "State":
         state = self._copy()
         state._board, state._history = board, history
         state.previous, state.last_move, state.last_color = self, move, color
         return state
 
-    def _copy(self) -> "GameState":
-        state: GameState = object.__new__(GameState)
+    def _copy(self) -> "State":
+        state: State = object.__new__(State)
         state.size, state.rules, state.komi, state.handicap = self.size, self.rules, self.komi, self.handicap
         state.previous, state.last_move, state.last_color = self.previous, self.last_move, self.last_color
         state._board, state._history, state._resigned = self._board, self._history, self._resigned
         state._dead = None
         return state
 
-    def _with_turn(self, color: int) -> "GameState":
+    def _with_turn(self, color: int) -> "State":
         self._board.info[kernels.TO_PLAY] = color
         return self
 
-    def _turned_to(self, color: int) -> "GameState":
+    def _turned_to(self, color: int) -> "State":
         """Set who begins; the history then starts with this very position."""
         self._with_turn(color)
         key = legality.position_key(self.hash, color, self.rules.flags)

@@ -1,7 +1,7 @@
-"""Microchess, chess on 4 files and 5 ranks. `GameState` is the door; kernels work on `Board` arrays.
+"""Microchess, chess on 4 files and 5 ranks. `State` is the door; kernels work on `Board` arrays.
 
 >>> from tengen import microchess
->>> state = microchess.GameState.new(rules="standard", double_step=True)
+>>> state = microchess.State.new(rules="standard", double_step=True)
 >>> state = state.play(state.parse_move("Nb3"))
 >>> state.to_play == microchess.BLACK
 True
@@ -12,7 +12,7 @@ from tengen.games.microchess.board import BLACK, FILES, RANKS, WHITE, Board
 from tengen.games.microchess.notation import START_FEN, BadFen, from_uci, to_uci
 from tengen.games.microchess.options import RULE_SETS, rule_flags
 from tengen.games.microchess.record import from_pgn, to_pgn
-from tengen.games.microchess.state import GameState, IllegalMove, opponent
+from tengen.games.microchess.state import IllegalMove, State, opponent
 from tengen.games.microchess.variants import variant_name, variants_path
 from tengen.games.state import RESIGN
 
@@ -27,8 +27,8 @@ __all__ = [
     "WHITE",
     "BadFen",
     "Board",
-    "GameState",
     "IllegalMove",
+    "State",
     "from_pgn",
     "from_uci",
     "opponent",

@@ -27,7 +27,7 @@ from tengen.games.microchess.ending import RUNNING, ending, winner
 from tengen.games.microchess.moves import MAX_MOVES, legal_moves
 from tengen.games.microchess.options import MicrochessOptions, rule_flags
 from tengen.games.microchess.playout import run_playout
-from tengen.games.microchess.state import GameState
+from tengen.games.microchess.state import State
 
 _ALL_RIGHTS = 3
 _BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows
@@ -50,7 +50,7 @@ class BatchedMicrochess(BatchedGame):
         self.restart(games, np.arange(count))
         return games
 
-    def load(self, games: Board, i: int, state: GameState) -> None:
+    def load(self, games: Board, i: int, state: State) -> None:
         """Make game i this state, played on by the rules here."""
         copy_board(state.board, board_at(games, i))
         games.info[i, RULES] = self._flags

@@ -9,13 +9,13 @@ from tengen.games.microchess.notation import FILE_NAMES, PIECES, move_parts
 from tengen.games.state import RESIGN
 
 if TYPE_CHECKING:
-    from tengen.games.microchess.state import GameState
+    from tengen.games.microchess.state import State
 
 _SOLID = " ♟♞♝♜♛♚"  # the full shapes are drawn for both colours, and coloured
 _LIGHT, _DARK, _LAST = "#f0d9b5", "#b58863", "#f7ec59"
 
 
-def board_text(state: "GameState") -> str:
+def board_text(state: "State") -> str:
     """The board with coordinates, capitals White's, the last move's square in brackets."""
     last = _last_target(state)
     letters = "   " + " ".join(FILE_NAMES)
@@ -32,7 +32,7 @@ def board_text(state: "GameState") -> str:
     return "\n".join([*lines, letters, _status(state)])
 
 
-def _status(state: "GameState") -> str:
+def _status(state: "State") -> str:
     if state.is_over:
         return f"Result: {state.result()} ({state.end_reason})"
     last = ""
@@ -41,14 +41,14 @@ def _status(state: "GameState") -> str:
     return f"{last}{'White' if state.to_play == WHITE else 'Black'} to play{', in check' if state.in_check else ''}."
 
 
-def _last_target(state: "GameState") -> int | None:
+def _last_target(state: "State") -> int | None:
     if state.last_move is None or state.last_move == RESIGN:
         return None
     return move_parts(state.last_move)[1]
 
 
 def board_svg(
-    state: "GameState",
+    state: "State",
     cell: int = 48,
     *,
     heat: Mapping[int, float] | None = None,

@@ -9,7 +9,7 @@ from tengen.games.microchess.batch import BatchedMicrochess
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.microchess.perft import perft
 from tengen.games.microchess.record import from_pgn, to_pgn
-from tengen.games.microchess.state import GameState
+from tengen.games.microchess.state import State
 from tengen.games.state import FIRST, NOBODY
 
 
@@ -25,19 +25,19 @@ class Microchess(Game):
     default_agent = "zero:microchess,seconds=1"
     default_encoder = "microchess"
 
-    def new(self, options: MicrochessOptions) -> GameState:
+    def new(self, options: MicrochessOptions) -> State:
         """The start position."""
-        return GameState.new(options.rules, options.double_step)
+        return State.new(options.rules, options.double_step)
 
-    def position(self, text: str, options: MicrochessOptions) -> GameState:
+    def position(self, text: str, options: MicrochessOptions) -> State:
         """The position of a FEN."""
-        return GameState.from_fen(text, options.rules, options.double_step)
+        return State.from_fen(text, options.rules, options.double_step)
 
-    def perft(self, state: GameState, depth: int) -> int:
+    def perft(self, state: State, depth: int) -> int:
         """Sequences of legal moves, which draws do not end."""
         return perft(state.board, depth)
 
-    def options_of(self, state: GameState) -> MicrochessOptions:
+    def options_of(self, state: State) -> MicrochessOptions:
         """Rules and double step."""
         return MicrochessOptions(state.rules, state.double_step)
 
@@ -49,7 +49,7 @@ class Microchess(Game):
         """`Microchess, standard rules, with the double step`."""
         return f"Microchess, {options.rules} rules, {'with the' if options.double_step else 'no'} double step"
 
-    def outcome(self, state: GameState) -> Outcome:
+    def outcome(self, state: State) -> Outcome:
         """By the rules; at a limit of moves it is a draw."""
         if not state.is_over:
             return Outcome(NOBODY, "1/2-1/2", "move limit")
@@ -59,7 +59,7 @@ class Microchess(Game):
         """`1-0` or `0-1`."""
         return "1-0" if winner == FIRST else "0-1"
 
-    def write(self, state: GameState, record: Record) -> bytes:
+    def write(self, state: State, record: Record) -> bytes:
         """The game as PGN."""
         told = {"Event": record.event, "White": record.first, "Black": record.second, "Result": record.result}
         tags = {name: text for name, text in told.items() if text}
@@ -67,7 +67,7 @@ class Microchess(Game):
             tags["Termination"] = record.termination
         return to_pgn(state, tags, record.comments).encode()
 
-    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[GameState, str]:
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[State, str]:
         """The first game of a PGN file, by its own rules."""
         state, tags = from_pgn(data.decode("utf-8", "replace"))
         result = tags.get("Result", "")

@@ -20,7 +20,7 @@ from textwrap import wrap
 
 from tengen.games.microchess.board import BLACK, WHITE
 from tengen.games.microchess.notation import START_FEN
-from tengen.games.microchess.state import GameState, opponent
+from tengen.games.microchess.state import State, opponent
 from tengen.games.microchess.variants import variant_name
 from tengen.games.state import RESIGN
 
@@ -33,7 +33,7 @@ _RESULTS = {"1-0": WHITE, "0-1": BLACK, "1/2-1/2": 0}
 _ENDS = (*_RESULTS, "*")  # after which another game may begin
 
 
-def to_pgn(state: GameState, tags: Mapping[str, str] | None = None, comments: Mapping[int, str] | None = None) -> str:
+def to_pgn(state: State, tags: Mapping[str, str] | None = None, comments: Mapping[int, str] | None = None) -> str:
     """The game that led to a state, with tags of your own (White, Black, Date, ...) before those of the game.
 
     `comments` by number of the move that they follow, 1 for the first; 0 is before it.
@@ -51,7 +51,7 @@ def to_pgn(state: GameState, tags: Mapping[str, str] | None = None, comments: Ma
     return "\n".join([*lines, "", *wrap(" ".join([*words, result]), 80, break_on_hyphens=False)]) + "\n"
 
 
-def from_pgn(text: str) -> tuple[GameState, dict[str, str]]:
+def from_pgn(text: str) -> tuple[State, dict[str, str]]:
     """The last state of the first game in a text, and the game's tags; ValueError says what cannot be read."""
     tags, words = _first_game(text)
     state = _start(tags)
@@ -87,12 +87,12 @@ def _first_game(text: str) -> tuple[dict[str, str], list[str]]:
     return tags, words
 
 
-def _start(tags: Mapping[str, str]) -> GameState:
+def _start(tags: Mapping[str, str]) -> State:
     variant = tags.get("Variant", variant_name(True))
     steps = {variant_name(choice): choice for choice in (True, False)}
     if variant not in steps:
         raise ValueError(f"the game is of the variant {variant[:40]!r}, and only {' and '.join(steps)} are known")
-    return GameState.from_fen(tags.get("FEN", START_FEN), tags.get("Rules", "standard"), steps[variant])
+    return State.from_fen(tags.get("FEN", START_FEN), tags.get("Rules", "standard"), steps[variant])
 
 
 def _tag(name: str, text: str) -> str:
@@ -102,7 +102,7 @@ def _tag(name: str, text: str) -> str:
     return f'[{name} "{quoted}"]'
 
 
-def _words(state: GameState, comments: Mapping[int, str]) -> list[str]:
+def _words(state: State, comments: Mapping[int, str]) -> list[str]:
     """The moves in SAN, with numbers and comments."""
     words = _comment(comments.get(0, ""))
     before = state.setup

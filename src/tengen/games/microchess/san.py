@@ -11,20 +11,20 @@ from tengen.games.microchess.board import BLACK_PIECE, EMPTY, FILES, KING, PAWN,
 from tengen.games.microchess.notation import FILE_NAMES, PIECES, RANK_NAMES, move_parts, parse_square, square_name
 
 if TYPE_CHECKING:
-    from tengen.games.microchess.state import GameState
+    from tengen.games.microchess.state import State
 
 _SAN = re.compile(r"([NBRQK]?)([a-d]?)([1-5]?)[x-]?([a-d][1-5])(?:=?([NBRQ]))?")
 _CASTLING = ("O-O", "O-O-O", "0-0", "0-0-0")
 
 
-def to_san(state: "GameState", move: int) -> str:
+def to_san(state: "State", move: int) -> str:
     """A legal move with no more than is needed to tell it from others, and + or # if it checks or mates."""
     after = state.play(move)
     mark = "" if not after.in_check else "#" if after.end_reason == "checkmate" else "+"
     return _name(state, move) + mark
 
 
-def from_san(state: "GameState", text: str) -> int:
+def from_san(state: "State", text: str) -> int:
     """The one legal move that a text can mean; ValueError if there is none, or more than one."""
     plain = text.strip().rstrip("+#!?")
     found = _SAN.fullmatch(plain)
@@ -40,16 +40,16 @@ def from_san(state: "GameState", text: str) -> int:
     return fitting[0]
 
 
-def _kind(state: "GameState", move: int) -> int:
+def _kind(state: "State", move: int) -> int:
     return (state.piece_at(move_parts(move)[0]) - 1) % BLACK_PIECE + 1
 
 
-def _castles(state: "GameState", move: int) -> bool:
+def _castles(state: "State", move: int) -> bool:
     source, target, _ = move_parts(move)
     return _kind(state, move) == KING and abs(source - target) == 2
 
 
-def _name(state: "GameState", move: int) -> str:
+def _name(state: "State", move: int) -> str:
     """The move in SAN without a mark for check."""
     if _castles(state, move):
         return "O-O-O" if state.to_play == WHITE else "O-O"
@@ -61,7 +61,7 @@ def _name(state: "GameState", move: int) -> str:
     return PIECES[kind] + _origin(state, move) + takes + square_name(target)
 
 
-def _origin(state: "GameState", move: int) -> str:
+def _origin(state: "State", move: int) -> str:
     """The file, the rank or the square that tells this move from others of its kind of piece, if that is needed."""
     source, target, _ = move_parts(move)
     others = [
@@ -78,7 +78,7 @@ def _origin(state: "GameState", move: int) -> str:
     return square_name(source)
 
 
-def _fits(state: "GameState", move: int, parts: tuple[str, ...]) -> bool:
+def _fits(state: "State", move: int, parts: tuple[str, ...]) -> bool:
     piece, file, rank, wanted, promoted = parts
     source, target, promotion = move_parts(move)
     return (

@@ -1,4 +1,4 @@
-"""`GameState`: a position of Microchess with its game behind it, for people, agents and records.
+"""`State`: a position of Microchess with its game behind it, for people, agents and records.
 
 Immutable to its user: `play` returns a new state and leaves this one alone. All work is done by kernels; batch work
 (self-play, search, encoding) calls those kernels on many boards and never comes through here.
@@ -32,11 +32,11 @@ def opponent(color: int) -> int:
     return WHITE + BLACK - color
 
 
-class GameState:
+class State:
     """A position: the pieces, whose turn it is, and all that the rules remember of the game.
 
     >>> import tengen
-    >>> state = tengen.microchess.GameState.new()
+    >>> state = tengen.microchess.State.new()
     >>> state = state.play(state.parse_move("Nb3"))
     >>> print(state)
        a b c d
@@ -64,7 +64,7 @@ class GameState:
     )
 
     game: ClassVar[str] = "microchess"
-    previous: "GameState | None"
+    previous: "State | None"
     last_move: int | None
     in_check: bool
     """Whether the king of the player to move is attacked."""
@@ -77,15 +77,15 @@ class GameState:
     _resigned: int
 
     def __init__(self) -> None:
-        raise TypeError("make a game with GameState.new(...) or GameState.from_fen(...)")
+        raise TypeError("make a game with microchess.State.new(...) or microchess.State.from_fen(...)")
 
     @classmethod
-    def new(cls, rules: str = "standard", double_step: bool = True) -> "GameState":
+    def new(cls, rules: str = "standard", double_step: bool = True) -> "State":
         """The start position under `standard` or `ncsoft` rules."""
         return cls._of(new_board(rule_flags(rules, double_step)))
 
     @classmethod
-    def from_fen(cls, text: str, rules: str = "standard", double_step: bool = True) -> "GameState":
+    def from_fen(cls, text: str, rules: str = "standard", double_step: bool = True) -> "State":
         """The position of a FEN text; ValueError says what is wrong with it."""
         return cls._of(board_from_fen(text, rule_flags(rules, double_step)))
 
@@ -163,7 +163,7 @@ class GameState:
         return played[::-1]
 
     @property
-    def setup(self) -> "GameState":
+    def setup(self) -> "State":
         """The position that the game began with."""
         state = self
         while state.previous is not None:
@@ -180,7 +180,7 @@ class GameState:
         """Every legal move, in order; nothing once the game is over."""
         return [] if self.is_over else list(self._moves)
 
-    def play(self, move: int) -> "GameState":
+    def play(self, move: int) -> "State":
         """The state after a move or RESIGN; IllegalMove says why not."""
         if self.is_over:
             raise IllegalMove(f"the game is over ({self.result()}): no more moves")
@@ -270,7 +270,7 @@ class GameState:
         return board_text(self)
 
     def __repr__(self) -> str:
-        return f"<GameState microchess {self.fen()}>"
+        return f"<State microchess {self.fen()}>"
 
     def _repr_svg_(self) -> str:
         return board_svg(self)
@@ -278,7 +278,7 @@ class GameState:
     # ------------------------------------------------------------------------------------------ private
 
     @classmethod
-    def _of(cls, board: Board) -> "GameState":
+    def _of(cls, board: Board) -> "State":
         state = object.__new__(cls)
         found = np.empty(MAX_MOVES, np.int16)
         count, in_check, reason, won = _examine(board, found)

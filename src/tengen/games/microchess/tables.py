@@ -1,9 +1,9 @@
 """Endgame tables: the exact value of every position with up to five pieces, kings included.
 
->>> from tengen.games.microchess import GameState
+>>> from tengen.games.microchess import State
 >>> from tengen.games.microchess.tables import Tables
 >>> tables = Tables.open()                                          # doctest: +SKIP
->>> tables.probe(GameState.from_fen("k3/4/K3/4/3R w"))              # doctest: +SKIP
+>>> tables.probe(State.from_fen("k3/4/K3/4/3R w"))              # doctest: +SKIP
 TableValue(wdl=1, dtm=1)
 
 Values hold under `standard` rules without repetition and the 50-move rule, with castling, with or without the double
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tengen._kernel_cache import user_cache
 from tengen.games.microchess.board import NCSOFT_PLIES, SQUARES
-from tengen.games.microchess.state import GameState
+from tengen.games.microchess.state import State
 from tengen.games.microchess.tables_file import BLOCK, TableError, TableFile, open_table, table_path
 from tengen.games.microchess.tables_index import DRAW, UNUSED, TablesInMemory, catalogue_of, in_memory, locate_board
 from tengen.games.microchess.tables_material import MAX_PIECES, Material, all_materials
@@ -89,14 +89,14 @@ class Tables:
 
     # ------------------------------------------------------------------------------------------ probing
 
-    def probe(self, state: GameState) -> TableValue | None:
+    def probe(self, state: State) -> TableValue | None:
         """The value of a position, or None if no table has it.
 
         Under `ncsoft` rules, where material decides draws, only mates that come before the last ply are known.
         """
         return self.probe_states([state])[0]
 
-    def probe_states(self, states: list[GameState]) -> list[TableValue | None]:
+    def probe_states(self, states: list[State]) -> list[TableValue | None]:
         """The values of many positions at once."""
         if any(state.double_step != self.double_step for state in states):
             rule = "with" if self.double_step else "without"
@@ -136,7 +136,7 @@ class Tables:
             values[same] = self._block(int(table[same[0]]), int(block[same[0]]))[within[same]]
         return values
 
-    def moves(self, state: GameState) -> list[MoveValue] | None:
+    def moves(self, state: State) -> list[MoveValue] | None:
         """Every legal move with its value, best first, or None if one of them leads out of the tables.
 
         Unlike the tables, this knows the rules of the game: a move that ends it, by repetition too, has that value.
@@ -153,7 +153,7 @@ class Tables:
             found.append(MoveValue(move, TableValue(-value.wdl, None if value.dtm is None else value.dtm + 1)))
         return sorted(found, key=_preference)
 
-    def best_move(self, state: GameState) -> int | None:
+    def best_move(self, state: State) -> int | None:
         """A move that keeps the value and wins soonest or loses latest; None if the tables or the game end here."""
         moves = self.moves(state)
         return moves[0].move if moves else None
@@ -175,7 +175,7 @@ class Tables:
         return self._file(table).block(block)
 
 
-def _known(state: GameState, value: TableValue) -> TableValue | None:
+def _known(state: State, value: TableValue) -> TableValue | None:
     """The value if the rules of the game let it stand."""
     if value.wdl == UNKNOWN:
         return None

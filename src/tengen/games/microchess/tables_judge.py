@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tengen.games.microchess.state import GameState
+from tengen.games.microchess.state import State
 from tengen.games.microchess.tables import Tables
 
 
 class JudgedMove(NamedTuple):
     """A move of a game, whose value before and after the tables know, both as its player sees it."""
 
-    state: GameState
+    state: State
     """The position before the move."""
     move: int
     """The move played, or RESIGN."""
@@ -29,13 +29,13 @@ class JudgedMove(NamedTuple):
         return self.after < self.before
 
 
-def judge_games(tables: Tables, games: Iterable[GameState]) -> list[JudgedMove]:
+def judge_games(tables: Tables, games: Iterable[State]) -> list[JudgedMove]:
     """All moves of games (each given by its last state) from positions in the tables, in their order.
 
     A move that ends the game is judged by the result: who repeats the position for the third time in a won endgame has
     thrown the win away, and so has who resigns it.
     """
-    pairs: list[tuple[GameState, GameState]] = []
+    pairs: list[tuple[State, State]] = []
     for game in games:
         steps = []
         after = game
@@ -53,11 +53,11 @@ def judge_games(tables: Tables, games: Iterable[GameState]) -> list[JudgedMove]:
     return judged
 
 
-def mistakes(tables: Tables, game: GameState) -> list[JudgedMove]:
+def mistakes(tables: Tables, game: State) -> list[JudgedMove]:
     """The moves of a game (given by its last state) that threw away a win or a draw."""
     return [move for move in judge_games(tables, [game]) if move.is_mistake]
 
 
-def _result(state: GameState, player: int) -> int:
+def _result(state: State, player: int) -> int:
     winner = state.winner()
     return 0 if not winner else 1 if winner == player else -1
