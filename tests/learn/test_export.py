@@ -99,13 +99,15 @@ def test_mistakes_are_told_and_nothing_is_written(run: Path, tmp_path: Path, giv
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("network", ["small:filters=4", "residual:blocks=1,filters=4,value=yes"])
-def test_a_model_of_game_records_is_published_too(tiny: Path, tmp_path: Path, network: str) -> None:
+@pytest.mark.parametrize(
+    ("network", "agent"), [("small:filters=4", "policy"), ("residual:blocks=1,filters=4,value=yes", "zero:sims=32")]
+)
+def test_a_model_of_game_records_is_published_too(tiny: Path, tmp_path: Path, network: str, agent: str) -> None:
     config = SupervisedConfig(str(tiny), encoder="simple", network=network, size=5, batch=16, positions=32, epoch=32)
     learn_supervised(config, tmp_path / "run", report=False)
     path, card = export_model(tmp_path / "run", "records", tmp_path, games=2)
     assert card.conditions == read_card(tmp_path / "run" / "best.safetensors").conditions
-    assert card.training["smoke"]["agent"] == "policy"
+    assert card.training["smoke"]["agent"] == agent
     assert card.training["validation"]["top1"] >= 0
     assert is_calibrated(path) == is_calibrated(tmp_path / "run" / "best.safetensors")
 

@@ -114,10 +114,11 @@ def smoke_match(model: Path, opponent: str, games: int, report: Report = lambda 
 
 
 def player_of(card: ModelCard) -> str:
-    """The spec, without the model, of the agent that plays a model fast: a search if it learned by self-play."""
+    """The spec, without the model, of the agent that plays a model fast: a search if its value has been trained."""
     if card.network not in network_kinds():
         return card.network
-    searches = card.architecture().value and "generation" in card.training
+    trained = "generation" in card.training or "value_loss" in card.training.get("validation", {})
+    searches = card.architecture().value and trained
     return f"zero:sims={SIMULATIONS}" if searches else "policy"
 
 
