@@ -63,6 +63,7 @@ def model(network: Network, card: ModelCard, tmp_path_factory: pytest.TempPathFa
         ("go", {"komi": [1, 2, 3]}, (None, None, None)),
         ("microchess", {"recipe": {"rules": "aga", "komi": 0.0, "double_step": False}}, ("aga", None, False)),
         ("microchess", {}, (None, None, None)),
+        ("tictactoe", {"recipe": {"komi": 3.5, "double_step": True}}, (None, None, None)),
     ],
 )
 def test_a_card_tells_the_conditions(

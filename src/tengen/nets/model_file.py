@@ -32,6 +32,7 @@ FORMAT = 1
 _MARK = "tengen_format"
 _CHECKSUM = "checksum"
 _CALIBRATION = "calibration."
+_KOMI_OF, _DOUBLE_STEP_OF = "go", "microchess"  # recipes hold the settings of all games, whichever was learned
 _LONGEST_HEADER = 16 * 1024 * 1024
 _PREFIX = 8  # bytes that hold the length of the header
 
@@ -99,11 +100,10 @@ class ModelCard:
         spread = told.get("komi_spread")
         if known and "komi" not in self.training and isinstance(spread, int | float):
             limits = [limits[0] - spread, limits[1] + spread]
-        is_go = self.game == "go"
         return {
-            "rules": self.rules if "rules" in told else None,
-            "komi": (float(limits[0]), float(limits[1])) if is_go and known else None,
-            "double_step": step if isinstance(step, bool) and not is_go else None,
+            "rules": self.rules or None if "rules" in told else None,
+            "komi": (float(limits[0]), float(limits[1])) if known and self.game == _KOMI_OF else None,
+            "double_step": step if isinstance(step, bool) and self.game == _DOUBLE_STEP_OF else None,
         }
 
     def architecture(self) -> Architecture:
