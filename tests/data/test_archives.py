@@ -18,7 +18,7 @@ from tengen.data.archives import (
     MAX_NAME_LENGTH,
     MAX_RECORD_BYTES,
     TOO_LARGE,
-    Record,
+    RecordFile,
     clean_name,
     find_sources,
     iter_records,
@@ -29,7 +29,7 @@ from .packed_games import loose, records, tar, zipped
 GAMES = records(5)
 
 
-def read(*paths: Path) -> list[Record]:
+def read(*paths: Path) -> list[RecordFile]:
     return list(iter_records(paths))
 
 

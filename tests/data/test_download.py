@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.data.download import Source, download_kgs
+from tengen.data.download import ArchiveSite, download_kgs
 from tengen.data.fetch import DownloadError, PartFile, Patience, Unreachable, Watcher, fetch_file, fetch_page
 from tengen.data.kgs_index import parse_index
 from tengen.data.manifest import FolderInUse, Manifest, read_manifest
@@ -60,7 +60,7 @@ def fetch(site: Site, folder: Path, games: int | None = None, diary: Diary | Non
     """Download from the site without ever waiting; the names of the archives that are there then."""
     diary = diary or Diary()
     patience = Patience(attempts=4, sleep=diary.waits.append, chance=lambda: 0.0)
-    result = download_kgs(folder, games, source=Source.at(mirror=site.url), patience=patience, watcher=diary)
+    result = download_kgs(folder, games, source=ArchiveSite.at(mirror=site.url), patience=patience, watcher=diary)
     for path in result.paths:
         assert path.read_bytes() == site.files[path.name]
     assert not list(folder.glob("*.part*"))
@@ -355,7 +355,7 @@ def test_silence_counts_as_failure(tmp_path: Path) -> None:
 def test_real_archives_by_way_of_a_real_index(site: Site, tmp_path: Path, page: str) -> None:
     site.files[""] = (REAL / "kgs-index" / page).read_bytes()
     site.files |= {path.name: path.read_bytes() for path in (REAL / "kgs").glob("KGS-2017_1*")}
-    result = download_kgs(tmp_path, 3000, (2017, 2017), source=Source.at(mirror=site.url))
+    result = download_kgs(tmp_path, 3000, (2017, 2017), source=ArchiveSite.at(mirror=site.url))
     assert (result.games, result.fetched) == (3784, 3)
     wanted = [archive for archive in parse_index(site.files[""]) if archive.period in ("2017-12", "2017-11", "2017-10")]
     assert [path.name for path in result.paths] == [archive.file_name("tar.gz") for archive in wanted]

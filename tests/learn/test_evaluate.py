@@ -24,10 +24,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_all_positions_of_a_split_are_measured(model: str, tiny: Path, tiny_dataset: Dataset) -> None:
-    told: list[tuple[int, int]] = []
-    evaluation = evaluate_policy(model, tiny, "all", tell=lambda done, wanted: told.append((done, wanted)))
+    reports: list[tuple[int, int]] = []
+    evaluation = evaluate_policy(model, tiny, "all", on_progress=lambda done, wanted: reports.append((done, wanted)))
     everything = select(tiny_dataset, "all", size=5)
-    assert evaluation.measures.positions == everything.positions == told[-1][0] == told[-1][1]
+    assert evaluation.measures.positions == everything.positions == reports[-1][0] == reports[-1][1]
     assert evaluation.games == len(everything.rows)
     train, test = (evaluate_policy(model, tiny, split).measures for split in ("train", "test"))
     assert train.positions + test.positions == everything.positions

@@ -75,8 +75,8 @@ def test_every_position_of_every_game_is_learned_from_once() -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    told: list[FastProgress] = []
-    validation = train_fast_policy(make_config(tiny, passes=4), tmp_path / "model.safetensors", told.append)
+    reports: list[FastProgress] = []
+    validation = train_fast_policy(make_config(tiny, passes=4), tmp_path / "model.safetensors", reports.append)
     tests = select(Dataset.open(tiny), "test", size=5)
     ignorant = measure_fast_policy(FastPolicy(np.zeros(WEIGHTS, np.float32)), tests)
     policy = FastPolicy.load(tmp_path / "model.safetensors")
@@ -85,10 +85,10 @@ def test_it_learns(tiny: Path, tmp_path: Path) -> None:
     assert learned.loss == pytest.approx(validation["loss"], abs=0.01)  # 16-bit weights
     assert learned.loss < ignorant.loss - 0.3
     assert learned.top1 > ignorant.top1 + 0.1
-    assert told[-1].games == told[-1].games_in_all == 4 * len(select(Dataset.open(tiny), "train", size=5).rows)
-    assert told[-1].loss < told[0].loss
+    assert reports[-1].games == reports[-1].games_in_all == 4 * len(select(Dataset.open(tiny), "train", size=5).rows)
+    assert reports[-1].loss < reports[0].loss
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    assert read_card(tmp_path / "model.safetensors").training["positions"] == told[-1].positions
+    assert read_card(tmp_path / "model.safetensors").training["positions"] == reports[-1].positions
 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(tiny: Path, tmp_path: Path) -> None:
@@ -98,21 +98,21 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(tiny: Path, tmp_path: Path)
     def stop(now: FastProgress) -> None:
         raise Stopped
 
-    told: list[FastProgress] = []
+    reports: list[FastProgress] = []
     for _ in range(3):
         with pytest.raises(Stopped):
             train_fast_policy(config, tmp_path / "stopped.safetensors", stop)
-    train_fast_policy(config, tmp_path / "stopped.safetensors", told.append)
-    assert told[0].games == 80
+    train_fast_policy(config, tmp_path / "stopped.safetensors", reports.append)
+    assert reports[0].games == 80
     one, other = (FastPolicy.load(tmp_path / f"{name}.safetensors") for name in ("whole", "stopped"))
     assert np.array_equal(one.weights, other.weights)
 
 
 def test_a_finished_run_is_not_run_again(tiny: Path, tmp_path: Path) -> None:
-    config, told = make_config(tiny, games=20), list[FastProgress]()
-    first = train_fast_policy(config, tmp_path / "model.safetensors", told.append)
-    again = train_fast_policy(config, tmp_path / "model.safetensors", told.append)
-    assert first == again and len(told) == 1
+    config, reports = make_config(tiny, games=20), list[FastProgress]()
+    first = train_fast_policy(config, tmp_path / "model.safetensors", reports.append)
+    again = train_fast_policy(config, tmp_path / "model.safetensors", reports.append)
+    assert first == again and len(reports) == 1
 
 
 def test_another_run_does_not_overwrite(tiny: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tengen.data.dataset import Dataset, select
 from tengen.encode.go import get_go_encoder
 from tengen.games.go.coordinates import from_policy
 from tengen.games.symmetry import transform_array, transform_move
-from tengen.learn.loader import Batch, PositionLoader, permuted
+from tengen.learn.loader import PositionLoader, RecordBatch, permuted
 
 from ..data.packed_games import loose
 
@@ -30,7 +30,7 @@ def make_loader(dataset: Dataset, batch: int = 32, **settings: Any) -> PositionL
     return PositionLoader(games, encoder, batch=batch, **settings)
 
 
-def take(loader: PositionLoader, count: int) -> list[Batch]:
+def take(loader: PositionLoader, count: int) -> list[RecordBatch]:
     batches = loader.batches()
     try:
         return list(itertools.islice(batches, count))
@@ -38,12 +38,12 @@ def take(loader: PositionLoader, count: int) -> list[Batch]:
         batches.close()
 
 
-def numbers(batches: list[Batch]) -> list[tuple[int, int]]:
+def numbers(batches: list[RecordBatch]) -> list[tuple[int, int]]:
     """Which positions these are: (game, ply)."""
     return [pair for batch in batches for pair in zip(batch.games.tolist(), batch.plies.tolist())]
 
 
-def assert_same(one: list[Batch], other: list[Batch]) -> None:
+def assert_same(one: list[RecordBatch], other: list[RecordBatch]) -> None:
     for a, b in zip(one, other, strict=True):
         for left, right in zip(a, b, strict=True):
             np.testing.assert_array_equal(left, right)

@@ -68,13 +68,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_sample_of_generations_is_rated_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contest = round_robin(run, generations=3, games=8)
     assert contest == RoundRobin(run, (0, 2, 4), 8, 4)
-    told: list[tuple[int, int]] = []
-    ratings = contest.play(tell=lambda done, of: told.append((done, of)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    reports: list[tuple[int, int]] = []
+    ratings = contest.play(on_progress=lambda done, of: reports.append((done, of)))
+    assert reports == [(1, 3), (2, 3), (3, 3)]
     assert list(ratings) == [0, 2, 4]
     assert ratings[0].elo == 0 > ratings[2].elo > ratings[4].elo  # the stand-in's first model wins, 6 to 2
     assert (run / "ratings.png").read_bytes().startswith(b"\x89PNG")
-    told.clear()
+    reports.clear()
     monkeypatch.setattr(module, "LocalWorkers", None)  # nothing is left to play
     assert contest.play() == ratings
     with pytest.raises(TypeError):

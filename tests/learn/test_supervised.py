@@ -16,7 +16,7 @@ import torch
 
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
-from tengen.learn.loader import Batch
+from tengen.learn.loader import RecordBatch
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised, predictor, value_loss
 from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
@@ -38,9 +38,9 @@ def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
 
 
 def train(
-    config: SupervisedConfig, out: Path, tell: Callable[[SupervisedProgress], None] = lambda _: None
+    config: SupervisedConfig, out: Path, on_progress: Callable[[SupervisedProgress], None] = lambda _: None
 ) -> dict[str, Any]:
-    return learn_supervised(config, out, tell, report=False)
+    return learn_supervised(config, out, on_progress, report=False)
 
 
 class Stopped(Exception):
@@ -48,11 +48,11 @@ class Stopped(Exception):
 
 
 def stopping_at(*steps: int) -> Callable[[SupervisedProgress], None]:
-    def tell(now: SupervisedProgress) -> None:
+    def on_progress(now: SupervisedProgress) -> None:
         if now.step in steps:
             raise Stopped
 
-    return tell
+    return on_progress
 
 
 def assert_same_run(one: Path, other: Path) -> None:
@@ -67,18 +67,18 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    told: list[SupervisedProgress] = []
+    reports: list[SupervisedProgress] = []
     config = make_config(tiny, batch=64, positions=10_000, epoch=2500, average=0.98)
-    best = train(config, tmp_path, told.append)
+    best = train(config, tmp_path, reports.append)
     metrics = read_metrics(tmp_path)
     assert [line["positions"] for line in metrics] == [2496, 4992, 7488, 9984]
     assert metrics[-1]["test_loss"] < metrics[0]["test_loss"] < np.log(26)
     assert metrics[-1]["train_loss"] < metrics[0]["train_loss"]
     assert best["loss"] == min(line["test_loss"] for line in metrics)
     assert best["top1"] > 3 / 26
-    assert [now.step for now in told] == list(range(1, 157))
-    assert [now.step for now in told if now.validation] == [line["step"] for line in metrics]
-    assert told[-1].done == 1.0
+    assert [now.step for now in reports] == list(range(1, 157))
+    assert [now.step for now in reports if now.validation] == [line["step"] for line in metrics]
+    assert reports[-1].done == 1.0
     assert read_card(tmp_path / "best.safetensors").training["validation"]["top1"] == best["top1"]
 
 
@@ -102,9 +102,9 @@ def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> N
     config = make_config(tiny)
     with pytest.raises(Stopped):
         train(config, tmp_path, stopping_at(8))
-    told: list[int] = []
-    train(config, tmp_path, lambda now: told.append(now.step))
-    assert told == list(range(7, 21))
+    reports: list[int] = []
+    train(config, tmp_path, lambda now: reports.append(now.step))
+    assert reports == list(range(7, 21))
     train(config, tmp_path, stopping_at(*range(100)))  # nothing is left to do
 
 
@@ -124,9 +124,9 @@ def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None
         assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    told: list[int] = []
-    train(config, tmp_path / "stopped", lambda now: told.append(now.step))
-    assert told[0] == 9
+    reports: list[int] = []
+    train(config, tmp_path / "stopped", lambda now: reports.append(now.step))
+    assert reports[0] == 9
     train(config, tmp_path / "straight")
     assert_same_run(tmp_path / "straight", tmp_path / "stopped")
 
@@ -234,7 +234,7 @@ def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
 def test_a_long_game_teaches_no_more_about_results_than_a_short_one() -> None:
     lengths, winner = np.array([2, 2, 1, 1]), np.array([1, 1, -1, 1], np.int8)
     known = np.array([True, True, True, False])
-    batch = Batch(*[np.zeros(4)] * 4, lengths=lengths, winner=winner, known=known, komi=np.zeros(4))  # type: ignore[arg-type]
+    batch = RecordBatch(*[np.zeros(4)] * 4, lengths=lengths, winner=winner, known=known, komi=np.zeros(4))  # type: ignore[arg-type]
     assert value_loss(torch.zeros(4), batch).item() == 1.0
     assert value_loss(torch.tensor([1.0, 1.0, 1.0, 0.0]), batch).item() == 2.0  # one game right, one quite wrong
 

@@ -1,4 +1,4 @@
-"""Sweeps: which runs they make, and what they tell of them."""
+"""Sweeps: which runs they make, and what they report of them."""
 
 import csv
 import json
@@ -76,18 +76,18 @@ def test_lists_of_specs_with_settings() -> None:
 
 def test_a_sweep_goes_on_and_tells_its_outcome(tiny: Path, tmp_path: Path) -> None:
     points = sweep_points(make_base(str(tiny)), ["simple", "oneplane"], [SMALL], ["sgd", "adam"])
-    told: list[tuple[str, int]] = []
+    reports: list[tuple[str, int]] = []
 
     def stop_in_the_second(name: str, now: SupervisedProgress) -> None:
-        told.append((name, now.step))
+        reports.append((name, now.step))
         if name == list(points)[1] and now.validation:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_sweep(points, tmp_path, stop_in_the_second)
     assert json.loads((tmp_path / "sweep.json").read_text())["title"].endswith("(1 of 3 runs so far)")
-    outcomes = run_sweep(points, tmp_path, lambda name, now: told.append((name, now.step)))
-    assert len(told) == len(set(told)) == 3 * 20  # no step was made twice
+    outcomes = run_sweep(points, tmp_path, lambda name, now: reports.append((name, now.step)))
+    assert len(reports) == len(set(reports)) == 3 * 20  # no step was made twice
     assert [outcome.top1 for outcome in outcomes] == sorted((outcome.top1 for outcome in outcomes), reverse=True)
     for outcome in outcomes:
         last = read_metrics(tmp_path / outcome.run)[-1]

@@ -38,16 +38,16 @@ from .zero_stand_ins import InlineWorkers, StandInWorker, StandInWorkers, toy_co
 
 @pytest.fixture(autouse=True)
 def _told_all(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The loop tells of every step and writes every unit, not only now and then."""
-    monkeypatch.setattr(zero, "_TELL_SECONDS", 0.0)
+    """The loop reports every step and writes every unit, not only now and then."""
+    monkeypatch.setattr(zero, "_PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(zero_play, "_CHUNK_SECONDS", 0.0)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
 
 
-def run_stand_ins(config: ZeroConfig, out: Path, tell: Callable[[ZeroProgress], None] = lambda _: None) -> Any:
-    return learn_zero(config, out, tell, hosts=StandInWorkers, report=False)
+def run_stand_ins(config: ZeroConfig, out: Path, on_progress: Callable[[ZeroProgress], None] = lambda _: None) -> Any:
+    return learn_zero(config, out, on_progress, hosts=StandInWorkers, report=False)
 
 
 def rounds(run: Path) -> list[dict[str, Any]]:
@@ -56,8 +56,8 @@ def rounds(run: Path) -> list[dict[str, Any]]:
 
 def test_from_nothing_with_real_games(tmp_path: Path) -> None:
     config = toy_config(backend="int8", iterations=2)
-    told: list[ZeroProgress] = []
-    last = learn_zero(config, tmp_path, told.append, hosts=InlineWorkers)
+    reports: list[ZeroProgress] = []
+    last = learn_zero(config, tmp_path, reports.append, hosts=InlineWorkers)
     lines = rounds(tmp_path)
     assert last == lines[-1]
     assert [(line["iteration"], line["generation"], line["champion"]) for line in lines] == [(1, 1, 1), (2, 2, 2)]
@@ -71,10 +71,10 @@ def test_from_nothing_with_real_games(tmp_path: Path) -> None:
     assert [duel[0] for duel in lines[0]["duels"]] == [0]
     assert [duel[0] for duel in lines[1]["duels"]] == [1, 0]
     assert sum(lines[1]["duels"][0][1:]) == 8
-    phases = list(dict.fromkeys(now.phase for now in told))
+    phases = list(dict.fromkeys(now.phase for now in reports))
     assert phases == ["self-play", "training", "export", "duels"]
-    assert [now.line["iteration"] for now in told if now.line] == [1, 2]
-    assert told[-1].done == 1.0
+    assert [now.line["iteration"] for now in reports if now.line] == [1, 2]
+    assert reports[-1].done == 1.0
     names = {path.name for path in tmp_path.iterdir()}
     assert names >= {"config.toml", "metrics.jsonl", "trainer.safetensors", "best.safetensors", "tensorboard"}
     assert (tmp_path / "best.safetensors").read_bytes() == model_path(tmp_path, 2).read_bytes()
@@ -103,11 +103,11 @@ class Stopped(Exception):
 
 
 def stopping(phase: str, iteration: int, share: float = 0.0) -> Callable[[ZeroProgress], None]:
-    def tell(now: ZeroProgress) -> None:
+    def on_progress(now: ZeroProgress) -> None:
         if (now.phase, now.iteration) == (phase, iteration) and now.share >= share and now.line is None:
             raise Stopped
 
-    return tell
+    return on_progress
 
 
 def assert_same_run(one: Path, other: Path) -> None:
@@ -149,9 +149,9 @@ def test_what_was_played_before_a_stop_is_kept(tmp_path: Path) -> None:
     before = ChunkFolder(tmp_path / "chunks").facts
     kept = {path.name: path.read_bytes() for path in (tmp_path / "chunks").iterdir()}
     assert sum(facts.positions for facts in before) == 104  # 8 of the round's 16 units of 13
-    told: list[ZeroProgress] = []
-    run_stand_ins(config, tmp_path, told.append)
-    assert next(now for now in told if now.phase == "self-play").share > 0.5
+    reports: list[ZeroProgress] = []
+    run_stand_ins(config, tmp_path, reports.append)
+    assert next(now for now in reports if now.phase == "self-play").share > 0.5
     assert {name: (tmp_path / "chunks" / name).read_bytes() for name in kept} == kept
     assert rounds(tmp_path)[0]["positions"] == 200
     assert [facts.first for facts in ChunkFolder(tmp_path / "chunks").facts][:9] == [*range(0, 104, 13), 104]
@@ -181,9 +181,9 @@ def test_ctrl_c_saves_and_leaves(phase: str, tmp_path: Path) -> None:
             run_stand_ins(config, tmp_path, interrupt)
     finally:
         signal.signal(signal.SIGINT, before)
-    told: list[ZeroProgress] = []
-    run_stand_ins(config, tmp_path, told.append)
-    first = next(now for now in told if now.phase == phase)
+    reports: list[ZeroProgress] = []
+    run_stand_ins(config, tmp_path, reports.append)
+    first = next(now for now in reports if now.phase == phase)
     assert first.iteration == 2
     assert phase == "duels" or first.share >= 0.3  # a duel is played again from its start
     assert [line["iteration"] for line in rounds(tmp_path)] == [1, 2]

@@ -11,8 +11,9 @@ import torch
 from tengen.encode.game_spec import GameSpec
 from tengen.games.go.options import GoOptions
 from tengen.learn.checkpoint import CheckpointError
-from tengen.learn.replay import Batch, ReplayMemory, pack
-from tengen.learn.zero_trainer import DivergedError, ZeroTrainer, check_network
+from tengen.learn.optimizers import DivergedError
+from tengen.learn.replay import ReplayBatch, ReplayMemory, pack
+from tengen.learn.zero_trainer import ZeroTrainer, check_network
 from tengen.nets import quantize
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
@@ -35,7 +36,7 @@ def game() -> GameSpec:
     return GameSpec(GoOptions(3, komi=0.5), "compact")
 
 
-def batch_of(game: GameSpec, count: int = 48, seed: int = 1) -> Batch:
+def batch_of(game: GameSpec, count: int = 48, seed: int = 1) -> ReplayBatch:
     memory = ReplayMemory(game, count)
     memory.add(pack(made_up_data(game, count, seed)), 0)
     return memory.batch(np.arange(count))

@@ -66,19 +66,19 @@ def model(network: Network, card: ModelCard, tmp_path_factory: pytest.TempPathFa
         ("tictactoe", {"recipe": {"komi": 3.5, "double_step": True}}, (None, None, None)),
     ],
 )
-def test_a_card_tells_the_conditions(
+def test_a_card_has_the_conditions(
     card: ModelCard, game: str, training: dict[str, object], conditions: tuple[object, ...]
 ) -> None:
     found = replace(card, game=game, rules="aga", training=training).conditions
     assert found == dict(zip(("rules", "komi", "double_step"), conditions))
 
 
-def test_bundled_models_tell_their_conditions() -> None:
-    told = {name: tuple(read_card(path).conditions.values()) for name, path in bundled_models().items()}
-    assert told["go5"] == ("chinese", (3.5, 3.5), None)
-    assert told["microchess"] == ("standard", None, True)
-    assert told["go9"][0] == "chinese" and told["go9"][1] is not None
-    assert told["go19"] == told["fast19"] == (None, None, None)
+def test_bundled_models_have_conditions() -> None:
+    conditions = {name: tuple(read_card(path).conditions.values()) for name, path in bundled_models().items()}
+    assert conditions["go5"] == ("chinese", (3.5, 3.5), None)
+    assert conditions["microchess"] == ("standard", None, True)
+    assert conditions["go9"][0] == "chinese" and conditions["go9"][1] is not None
+    assert conditions["go19"] == conditions["fast19"] == (None, None, None)
 
 
 @pytest.mark.parametrize("spec", SPECS)

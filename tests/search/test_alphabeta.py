@@ -16,7 +16,7 @@ from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.budget import Budget
 from tengen.search.evaluation import Evaluation
 from tengen.search.minimax import minimax
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
 
 @cache
@@ -29,7 +29,7 @@ def searches(options: Options, evaluation: int, table: bool) -> tuple[AlphaBetaS
 
 def search(
     state: AnyState, depth: int = MAX_DEPTH, evaluation: int = 0, table: bool = True, nodes: int | None = None
-) -> SearchResult:
+) -> GameTreeResult:
     return searches(game_of(state).options_of(state), evaluation, table)[0].run(state, depth, nodes=nodes)
 
 
@@ -202,7 +202,7 @@ def test_dead_stones_come_off_when_a_game_is_counted() -> None:
 
 def test_a_finished_game_has_no_move_to_find() -> None:
     state = go.State.new(5, "chinese").play(PASS).play(PASS)
-    assert search(state, 3) == SearchResult(RESIGN, None)
+    assert search(state, 3) == GameTreeResult(RESIGN, None)
 
 
 def test_depth_below_one_is_refused() -> None:

@@ -13,7 +13,7 @@ from tengen.games.options import Options
 from tengen.games.state import AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.budget import Clock
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class AlphaBetaAgent:
         batch, search = self._search_for(state)
         plies, began = self._settings.plies(game_of(state).depth), self._clock()
 
-        def run(moves: list[int], dead: frozenset[int]) -> SearchResult:
+        def run(moves: list[int], dead: frozenset[int]) -> GameTreeResult:
             left = None if limit is None else max(limit - (self._clock() - began), 0)
             return search.run(state, plies if len(moves) > 1 else 1, moves, left, dead=dead)
 

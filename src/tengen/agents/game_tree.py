@@ -13,9 +13,9 @@ from tengen.games.game import game_names, game_of, get_game
 from tengen.games.go import PASS
 from tengen.games.kernels import WIN
 from tengen.games.state import AnyState
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
-Search = Callable[[list[int], frozenset[int]], SearchResult]
+Search = Callable[[list[int], frozenset[int]], GameTreeResult]
 """A search of these root moves, with these stones dead when the game is counted."""
 
 
@@ -37,14 +37,16 @@ def batch_for(state: AnyState, evaluation: str | None) -> BatchedGame:
     return batch
 
 
-def search_with_care(state: AnyState, rng: np.random.Generator, seconds: float | None, search: Search) -> SearchResult:
+def search_with_care(
+    state: AnyState, rng: np.random.Generator, seconds: float | None, search: Search
+) -> GameTreeResult:
     """Search the legal moves, shuffled; in Go with care about the pass, which `passing` decides."""
     moves = state.legal_moves()
     rng.shuffle(moves)
     if not isinstance(state, go.State):
         return search(moves, frozenset())
     if len(moves) < 2 or PASS not in moves:
-        return search(moves, frozenset()) if moves else SearchResult(PASS, None)
+        return search(moves, frozenset()) if moves else GameTreeResult(PASS, None)
     if state.last_move == PASS:
         count = count_now(state, seconds)
         return search([PASS] if count.verdict is Pass.WINS else _allowed(state, moves, count), count.dead)
@@ -56,7 +58,7 @@ def search_with_care(state: AnyState, rng: np.random.Generator, seconds: float |
     return result
 
 
-def decision(state: AnyState, result: SearchResult, batch: BatchedGame, seconds: float) -> Decision:
+def decision(state: AnyState, result: GameTreeResult, batch: BatchedGame, seconds: float) -> Decision:
     """The result of a search that took so many seconds as an agent's decision: evaluations become rough chances."""
     note = f"depth {result.depth}, {result.nodes} nodes, {result.nodes / max(seconds, 1e-9):.0f} nodes/s"
     if result.value is None:

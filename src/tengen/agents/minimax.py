@@ -11,7 +11,7 @@ from tengen.games.state import RESIGN, AnyState
 from tengen.search.budget import Budget, BudgetSpent, Clock
 from tengen.search.evaluation import Evaluation
 from tengen.search.minimax import minimax_search
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class MinimaxAgent:
         evaluation = Evaluation(batch)
         first = self._settings.depth if seconds is None else 1
 
-        def run(moves: list[int], dead: frozenset[int]) -> SearchResult:
+        def run(moves: list[int], dead: frozenset[int]) -> GameTreeResult:
             moves = evaluation.best_looking_first(state, moves)
-            result = SearchResult(moves[0] if moves else RESIGN, None)
+            result = GameTreeResult(moves[0] if moves else RESIGN, None)
             for depth in range(first, self._settings.depth + 1):
                 try:
                     result = minimax_search(state, depth, evaluation, budget, moves)

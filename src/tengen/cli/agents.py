@@ -10,7 +10,7 @@ def agents() -> None:
     from tengen.nets.bundled import bundled_models
 
     table = Table("spec", "who plays, and its settings with their defaults", show_lines=True)
-    for kind, told in agent_kinds().items():
-        table.add_row(kind, told)
+    for kind, text in agent_kinds().items():
+        table.add_row(kind, text)
     Console().print(table)
     Console().print(f"Models: {', '.join(bundled_models()) or 'none'}. Example: uct:playouts=20000,resign=0.1")

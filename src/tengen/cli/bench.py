@@ -21,7 +21,7 @@ def engine(
     ] = Path("benchmarks/yardsticks"),
     json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
 ) -> None:
-    """Measure the Go engine on one core: playouts, search, and the friendly API.
+    """Measure the Go engine on one core: playouts, search, and the Python API.
 
     Every figure stands beside its yardsticks when they are there: the same playout in C++ (needs g++ and
     --yardsticks), OpenSpiel and sente (when installed). Machines are noisy, so everything is measured in
@@ -51,7 +51,7 @@ def data(
     """Measure how fast training data is made, and whether training has to wait for it.
 
     Each encoder replays, encodes and turns the same shuffled positions in one thread. Then a network is trained in
-    turn from the dataset and on one batch that never changes; a ratio near 1 says that data comes for free.
+    turn from the dataset and on one batch that never changes; a ratio near 1 means that data comes for free.
 
     Example: tengen bench data datasets/kgs --rounds 5
     """
@@ -80,7 +80,7 @@ def zero(
     """Measure self-play on one core, network included: simulations a second on 5x5 and on 9x9.
 
     Beside it, in turn in the same run, its peers where they are installed: mctx with pgx, and OpenSpiel's AlphaZero
-    in Python. And how many positions a second the networks alone judge, by PyTorch, by OpenVINO in floats and in
+    in Python. And how many positions a second the networks alone evaluate, by PyTorch, by OpenVINO in floats and in
     8-bit integers. Needs PyTorch (the train extra).
 
     Example: tengen bench zero --rounds 3 --peers ~/peers/bin/python --json zero.json

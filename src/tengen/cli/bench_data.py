@@ -12,7 +12,7 @@ from rich.table import Table
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
 from tengen.encode.registry import encoder_names
-from tengen.learn.loader import Batch, PositionLoader
+from tengen.learn.loader import PositionLoader, RecordBatch
 
 _BATCH = 256
 
@@ -104,9 +104,9 @@ def _loader(games: Selection, encoder: str, batch: int) -> PositionLoader:
     return PositionLoader(games, get_go_encoder(encoder), batch=batch, seed=1)
 
 
-def _repeat(batch: Batch, steps: int) -> Iterator[Batch]:
+def _repeat(batch: RecordBatch, steps: int) -> Iterator[RecordBatch]:
     return (batch for _ in range(steps))
 
 
-def _take(batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
+def _take(batches: Iterator[RecordBatch], steps: int) -> Iterator[RecordBatch]:
     return (next(batches) for _ in range(steps))

@@ -33,7 +33,7 @@ Measure = Callable[[], float]
 
 
 @dataclass
-class Row:
+class EngineRow:
     """One thing that is measured, by Tengen and by its yardsticks, in units per second."""
 
     what: str
@@ -46,7 +46,7 @@ class Row:
         return self.tengen / self.yardsticks[yardstick]
 
 
-def measure_engine(rounds: int, yardsticks: Path) -> list[Row]:
+def measure_engine(rounds: int, yardsticks: Path) -> list[EngineRow]:
     """Take every measure `rounds` times in turn and keep the best of each."""
     with ExitStack() as stack:
         cpp = _compile_yardstick(yardsticks, stack)
@@ -61,7 +61,7 @@ def measure_engine(rounds: int, yardsticks: Path) -> list[Row]:
     return _rows(best)
 
 
-def print_table(report: list[Row]) -> None:
+def print_table(report: list[EngineRow]) -> None:
     """Show the figures on the terminal."""
     table = Table(title="Tengen engine, one core, per second")
     for column in ("measure", "board", "Tengen"):
@@ -79,16 +79,16 @@ def print_table(report: list[Row]) -> None:
     Console().print(table)
 
 
-def write_json(report: list[Row], path: Path) -> None:
+def write_json(report: list[EngineRow], path: Path) -> None:
     """Write the figures for machines."""
     rows = [asdict(row) | {"ratios": {name: row.ratio(name) for name in row.yardsticks}} for row in report]
     path.write_text(json.dumps({"engine": rows}, indent=2) + "\n")
 
 
-def _rows(best: dict[tuple[str, int, str], float]) -> list[Row]:
-    rows: dict[tuple[str, int], Row] = {}
+def _rows(best: dict[tuple[str, int, str], float]) -> list[EngineRow]:
+    rows: dict[tuple[str, int], EngineRow] = {}
     for (what, size, who), rate in best.items():
-        row = rows.setdefault((what, size), Row(what, size, 0.0))
+        row = rows.setdefault((what, size), EngineRow(what, size, 0.0))
         if who == "tengen":
             row.tengen = rate
         else:

@@ -3,7 +3,7 @@
 Everything runs on one and the same core in turn. Rates are per second of that core (processor time), so that a busy
 machine changes them little; wall-clock rates are in the JSON, too. Peers live in processes of their own with their own
 interpreter, for nobody wants JAX beside PyTorch: `benchmarks/peers/` holds a small script for each. A peer compiles
-once and then measures whenever it is told to.
+once and then measures when asked.
 """
 
 import json
@@ -69,7 +69,7 @@ class Rate:
 
 
 @dataclass
-class Row:
+class ZeroRow:
     """A board's rates: simulations/s of self-play by player, or evaluations/s of the network by backend."""
 
     what: str
@@ -93,7 +93,7 @@ class Row:
 class Report:
     """All figures, and how they came about."""
 
-    rows: list[Row]
+    rows: list[ZeroRow]
     settings: dict[str, object]
     absent: list[str]
     """Peers that could not be measured, and why."""
@@ -104,10 +104,10 @@ def measure_zero(rounds: int, seconds: float, python: str, folder: Path) -> Repo
     report = Report([], _settings(rounds, seconds), [])
     with ExitStack() as stack:
         stack.enter_context(_one_core())
-        plan: list[tuple[Row, str, Callable[[float], Rate | None]]] = []
+        plan: list[tuple[ZeroRow, str, Callable[[float], Rate | None]]] = []
         for contest in track(CONTESTS, description="getting ready", transient=True):
-            play = Row("self-play", contest.size, contest.network)
-            alone = Row("network alone", contest.size, contest.network)
+            play = ZeroRow("self-play", contest.size, contest.network)
+            alone = ZeroRow("network alone", contest.size, contest.network)
             report.rows += [play, alone]
             backends = _backends(contest)
             plan.append((play, "Tengen", _self_play(contest, backends["int8"], play)))
@@ -148,8 +148,8 @@ def print_tables(report: Report) -> None:
     console.print(play)
     for row in report.rows:
         if row.evaluated is not None:
-            told = f"{row.size}x{row.size}: {row.evaluated:.0%} of Tengen's simulations asked the network"
-            console.print(f"{told}, the others met what was known already, or the end of a game.", style="dim")
+            line = f"{row.size}x{row.size}: {row.evaluated:.0%} of Tengen's simulations asked the network"
+            console.print(f"{line}; the others reached a known position or the end of a game.", style="dim")
     console.print(alone)
     for reason in report.absent:
         console.print(f"Not measured: {reason}", style="dim", highlight=False)
@@ -213,7 +213,7 @@ def _worker(contest: Contest) -> SelfPlayWorker:
     return SelfPlayWorker(spec, settings, seed=1)
 
 
-def _self_play(contest: Contest, evaluator: Evaluator, row: Row) -> Callable[[float], Rate]:
+def _self_play(contest: Contest, evaluator: Evaluator, row: ZeroRow) -> Callable[[float], Rate]:
     worker = _worker(contest)
     worker.use(evaluator)
     worker.step()  # compiled and warm before anything counts
@@ -284,7 +284,7 @@ def _evaluations(evaluator: Evaluator, planes: NDArray[np.uint8]) -> Callable[[f
 
 
 class Peer:
-    """A foreign program in a process of its own: it says when it is ready, then measures when told to."""
+    """A foreign program in a process of its own: it reports when it is ready, then measures when asked."""
 
     def __init__(self, python: str, script: Path, contest: Contest) -> None:
         self.trouble: str | None = None

@@ -43,7 +43,7 @@ def takes_settings(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator for a command whose first argument is a dict of settings: those of a configuration that were given.
 
-    For a configuration whose defaults depend on something else; `note` tells in an option's help what they are.
+    For a configuration whose defaults depend on something else; `note` says in an option's help what they are.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -89,9 +89,9 @@ def _with_signature(
 
 def _optional(option: inspect.Parameter, note: str) -> inspect.Parameter:
     """The same option, which may be left out, with a note behind its help."""
-    kind, told = option.annotation.__origin__, option.annotation.__metadata__[0]
-    told.help, told.show_default = f"{told.help} {note}".strip(), False
-    return option.replace(default=None, annotation=Annotated[kind | None, told])
+    kind, info = option.annotation.__origin__, option.annotation.__metadata__[0]
+    info.help, info.show_default = f"{info.help} {note}".strip(), False
+    return option.replace(default=None, annotation=Annotated[kind | None, info])
 
 
 def _option(config: type[Any], field: "dataclasses.Field[Any]", panels: Panels, default: Any) -> inspect.Parameter:

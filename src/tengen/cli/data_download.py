@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tengen.data.download import Source
+    from tengen.data.download import ArchiveSite
     from tengen.data.fetch import Patience
 
 
@@ -65,12 +65,12 @@ def download(
     from rich.console import Console
 
     from tengen.cli.data_progress import ProgressBars
-    from tengen.data.download import Source, download_kgs
+    from tengen.data.download import ArchiveSite, download_kgs
     from tengen.data.fetch import Patience
     from tengen.data.kgs_index import parse_years
 
     console = Console(stderr=True, highlight=False)
-    place = Source.at(index_url, mirror)
+    place = ArchiveSite.at(index_url, mirror)
     span = None if years is None else parse_years(years)
     patience = Patience(attempts)
     if dry_run:
@@ -91,7 +91,7 @@ def download(
 
 
 def _list(
-    place: "Source",
+    place: "ArchiveSite",
     games: int | None,
     years: tuple[int, int] | None,
     patience: "Patience",

@@ -82,7 +82,7 @@ def _evaluate(
             seed=seed,
             backend=backend,
             threads=threads,
-            tell=lambda done, wanted: bar.update(task, completed=done, total=wanted),
+            on_progress=lambda done, wanted: bar.update(task, completed=done, total=wanted),
         )
 
 

@@ -40,7 +40,7 @@ class TrainingScreen:
         self._bar.stop()
 
     def show(self, now: SupervisedProgress) -> None:
-        """Take in what a run tells about itself."""
+        """Take in the progress of a run."""
         if now.validation is not None:
             self._top1 = now.validation["test_top1"]
             self.say(validation_line(now.validation, now.speed))

@@ -11,7 +11,7 @@ from tengen.learn.supervised_config import SupervisedConfig
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tengen.learn.sweep import Outcome
+    from tengen.learn.sweep import SweepResult
 
 PANELS: Final = {
     "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap"),
@@ -94,7 +94,7 @@ def _numbers(text: str) -> list[int]:
         raise ValueError(f"batches {text!r} are no numbers: write 32,128, say") from None
 
 
-def _table(outcomes: "list[Outcome]") -> "Table":
+def _table(outcomes: "list[SweepResult]") -> "Table":
     from rich import box
     from rich.table import Table
 

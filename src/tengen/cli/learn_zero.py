@@ -89,7 +89,7 @@ def zero(
             command = command_line(words, config, base, out=folder)
             screen.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
             raise typer.Exit(130) from None
-    _tell_end(Console(highlight=False), folder, config, dict(last))
+    _print_end(Console(highlight=False), folder, config, dict(last))
 
 
 def _summary(config: ZeroConfig, folder: Path) -> str:
@@ -113,7 +113,7 @@ def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) 
     return read_config(out, given)
 
 
-def _tell_end(console: "Console", folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:
+def _print_end(console: "Console", folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:
     if not last:
         console.print("Time was up before the first round ended: give more --hours")
         return

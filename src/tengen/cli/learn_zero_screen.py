@@ -45,7 +45,7 @@ class ZeroScreen:
             self._live.stop()
 
     def show(self, now: ZeroProgress) -> None:
-        """Take in what a run tells about itself."""
+        """Take in the progress of a run."""
         self._figures |= now.figures
         if now.line is not None:
             self._lines.append(now.line)

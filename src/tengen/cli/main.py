@@ -127,9 +127,9 @@ _EXTRA_MODULES = {"choix", "torch", "pyarrow", "matplotlib", "tensorboard"}
 
 
 def _is_users_mistake(error: Exception) -> bool:
-    """Whether the message alone tells what to mend, as it does in every error that Tengen itself defines."""
-    told = isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("tengen.")
-    return told or (isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_MODULES)
+    """Whether the message alone explains the error, as it does in every error that Tengen itself defines."""
+    explained = isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("tengen.")
+    return explained or (isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_MODULES)
 
 
 def _one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""`tengen match`: two agents play many games, and the table says which is stronger and how sure that is."""
+"""`tengen match`: two agents play many games, and the table shows which is stronger and how sure that is."""
 
 import json
 from pathlib import Path

@@ -5,7 +5,7 @@ What an archive contains is nobody's promise, so nothing here trusts it:
 * the name of a member is only a name: it is shown and stored, never opened or written;
 * a record is read up to `MAX_RECORD_BYTES`, whatever size its header claims; a larger one is left out;
 * links, devices and folders inside an archive are passed over; an archive inside an archive is left out;
-* an archive that breaks off gives the records before the break, and one `Record` that says so;
+* an archive that breaks off gives the records before the break, and one `RecordFile` that says so;
 * a member that unpacks to more than `MAX_PASSED_BYTES` (or a header as large) ends its archive.
 """
 
@@ -42,7 +42,7 @@ _BROKEN: Final = (EOFError, OSError, ValueError, KeyError, IndexError, struct.er
                   tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)  # fmt: skip
 
 
-class Record(NamedTuple):
+class RecordFile(NamedTuple):
     """One record of a source; or, with a `reason`, something that could not be had."""
 
     name: str
@@ -52,7 +52,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordSource:
     """An archive, or up to `LOOSE_FILES` single records of a folder: what is read in one go."""
 
     name: str
@@ -68,7 +68,7 @@ class Source:
         """Whether this is one archive rather than single files."""
         return is_archive(self.name)
 
-    def records(self) -> Iterator[tuple[Record, int]]:
+    def records(self) -> Iterator[tuple[RecordFile, int]]:
         """All records, in the order in which they are stored, and how many bytes of the source were read by then."""
         if self.is_archive:
             yield from _archive_records(self.files[0], self.name)
@@ -90,9 +90,9 @@ def is_record(name: str) -> bool:
     return name.lower().endswith(".sgf")
 
 
-def find_sources(paths: Iterable[Path]) -> list[Source]:
+def find_sources(paths: Iterable[Path]) -> list[RecordSource]:
     """The sources under folders and files, sorted within each folder; ValueError for a path that holds none."""
-    sources: list[Source] = []
+    sources: list[RecordSource] = []
     for path in paths:
         if path.is_dir():
             found = _sources_of_folder(path)
@@ -108,7 +108,7 @@ def find_sources(paths: Iterable[Path]) -> list[Source]:
     return sources
 
 
-def iter_records(paths: Iterable[Path]) -> Iterator[Record]:
+def iter_records(paths: Iterable[Path]) -> Iterator[RecordFile]:
     """All records under folders and files, streamed."""
     for source in find_sources(paths):
         for record, _ in source.records():
@@ -125,9 +125,9 @@ def clean_name(name: str) -> str:
 # ---------------------------------------------------------------------------------------------- folders
 
 
-def _sources_of_folder(folder: Path) -> list[Source]:
+def _sources_of_folder(folder: Path) -> list[RecordSource]:
     """Archives one by one; single records gathered, up to `LOOSE_FILES` of a folder together."""
-    sources: list[Source] = []
+    sources: list[RecordSource] = []
     for where, folders, names in os.walk(folder):
         folders.sort()
         loose: list[str] = []
@@ -143,14 +143,16 @@ def _sources_of_folder(folder: Path) -> list[Source]:
     return sources
 
 
-def _source_in(folder: Path, where: str, names: list[str]) -> Source:
+def _source_in(folder: Path, where: str, names: list[str]) -> RecordSource:
     files = [Path(where, name) for name in names]
     relative = [path.relative_to(folder).as_posix() for path in files]
     return _source(relative[0], files, relative)
 
 
-def _source(name: str, files: list[Path], names: list[str]) -> Source:
-    return Source(clean_name(name), tuple(files), tuple(map(clean_name, names)), sum(p.stat().st_size for p in files))
+def _source(name: str, files: list[Path], names: list[str]) -> RecordSource:
+    return RecordSource(
+        clean_name(name), tuple(files), tuple(map(clean_name, names)), sum(p.stat().st_size for p in files)
+    )
 
 
 def _is_regular(path: Path) -> bool:
@@ -161,25 +163,25 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def _loose_record(path: Path, name: str) -> Record:
+def _loose_record(path: Path, name: str) -> RecordFile:
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_RECORD_BYTES + 1)
     except OSError as error:
-        return Record(name, b"", FILE_UNREADABLE, error.strerror or str(error))
+        return RecordFile(name, b"", FILE_UNREADABLE, error.strerror or str(error))
     return _bounded(name, data)
 
 
-def _bounded(name: str, data: bytes) -> Record:
+def _bounded(name: str, data: bytes) -> RecordFile:
     if len(data) > MAX_RECORD_BYTES:
-        return Record(name, b"", TOO_LARGE, f"more than {MAX_RECORD_BYTES} bytes")
-    return Record(name, data)
+        return RecordFile(name, b"", TOO_LARGE, f"more than {MAX_RECORD_BYTES} bytes")
+    return RecordFile(name, data)
 
 
 # --------------------------------------------------------------------------------------------- archives
 
 
-def _archive_records(path: Path, name: str) -> Iterator[tuple[Record, int]]:
+def _archive_records(path: Path, name: str) -> Iterator[tuple[RecordFile, int]]:
     """The records of one archive, with the position in its file; whatever breaks it becomes the last one."""
     position = 0
     try:
@@ -188,11 +190,11 @@ def _archive_records(path: Path, name: str) -> Iterator[tuple[Record, int]]:
                 position = max(position, file.tell())
                 yield record, position
     except _BrokenOff as error:
-        yield Record(name, b"", ARCHIVE_CUT, str(error)), position
+        yield RecordFile(name, b"", ARCHIVE_CUT, str(error)), position
     except _TooMuch as error:
-        yield Record(name, b"", TOO_LARGE, str(error)), position
+        yield RecordFile(name, b"", TOO_LARGE, str(error)), position
     except _BROKEN as error:
-        yield Record(name, b"", ARCHIVE_UNREADABLE, clean_name(str(error) or type(error).__name__)), position
+        yield RecordFile(name, b"", ARCHIVE_UNREADABLE, clean_name(str(error) or type(error).__name__)), position
 
 
 class _BrokenOff(Exception):
@@ -242,7 +244,7 @@ class _Unpacked:
         return self._last == bytes(512)
 
 
-def _tar_records(file: BufferedReader, archive: str) -> Iterator[Record]:
+def _tar_records(file: BufferedReader, archive: str) -> Iterator[RecordFile]:
     stream = _Unpacked(_decompressed(file, archive.lower()))
     try:
         with tarfile.open(fileobj=stream, mode="r|") as members:  # type: ignore[call-overload]
@@ -253,7 +255,7 @@ def _tar_records(file: BufferedReader, archive: str) -> Iterator[Record]:
                     contents = members.extractfile(member)
                     yield _bounded(name, contents.read(MAX_RECORD_BYTES + 1) if contents else b"")
                 elif member.isreg() and member.name.lower().endswith(_NESTED_SUFFIXES):
-                    yield Record(name, b"", ARCHIVE_INSIDE)
+                    yield RecordFile(name, b"", ARCHIVE_INSIDE)
                 members.members = []  # a stream never goes back: keep no list of what went by
     except tarfile.ReadError as error:
         if "unexpected end" in str(error) or "truncated" in str(error):
@@ -273,7 +275,7 @@ def _decompressed(file: BufferedReader, name: str) -> _Reads:
     return file
 
 
-def _zip_records(file: IO[bytes], archive: str) -> Iterator[Record]:
+def _zip_records(file: IO[bytes], archive: str) -> Iterator[RecordFile]:
     try:
         members = zipfile.ZipFile(file)
     except zipfile.BadZipFile:
@@ -284,16 +286,16 @@ def _zip_records(file: IO[bytes], archive: str) -> Iterator[Record]:
         for member in members.infolist():
             name = clean_name(f"{archive}/{member.filename}")
             if member.filename.lower().endswith(_NESTED_SUFFIXES):
-                yield Record(name, b"", ARCHIVE_INSIDE)
+                yield RecordFile(name, b"", ARCHIVE_INSIDE)
             elif is_record(member.filename) and stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG):
                 try:
                     with members.open(member) as contents:
                         yield _bounded(name, contents.read(MAX_RECORD_BYTES + 1))
                 except _BROKEN as error:
-                    yield Record(name, b"", FILE_UNREADABLE, clean_name(str(error)))
+                    yield RecordFile(name, b"", FILE_UNREADABLE, clean_name(str(error)))
 
 
-def _cut_zip_records(file: IO[bytes], archive: str) -> Iterator[Record]:
+def _cut_zip_records(file: IO[bytes], archive: str) -> Iterator[RecordFile]:
     """The records of a zip whose list of contents, at its end, is lost: member by member from the front."""
     while True:
         header = file.read(30)

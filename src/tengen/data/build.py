@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tengen._files import try_lock, write_atomically
-from tengen.data.archives import Record, Source, find_sources
+from tengen.data.archives import RecordFile, RecordSource, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, cut_into_chunks, pack_chunk
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE
 from tengen.data.merge import Merge
@@ -84,11 +84,11 @@ def build_dataset(
 # ------------------------------------------------------------------------------------- what is to be done
 
 
-def _described(sources: list[Source]) -> list[dict[str, Any]]:
+def _described(sources: list[RecordSource]) -> list[dict[str, Any]]:
     return [{"name": source.name, "files": len(source.files), "bytes": source.bytes} for source in sources]
 
 
-def _already_built(out: Path, sources: list[Source]) -> Built | None:
+def _already_built(out: Path, sources: list[RecordSource]) -> Built | None:
     """The dataset that is there, if it is of these very sources and complete."""
     try:
         summary = json.loads((out / SUMMARY_FILE).read_bytes())
@@ -101,7 +101,7 @@ def _already_built(out: Path, sources: list[Source]) -> Built | None:
         return None
 
 
-def _open_work_folder(out: Path, sources: list[Source]) -> Path:
+def _open_work_folder(out: Path, sources: list[RecordSource]) -> Path:
     """The work folder, with the chunks of an earlier attempt if that was at the same sources."""
     work = out / WORK_FOLDER
     stamps = [[[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in s.files] for s in sources]
@@ -147,7 +147,9 @@ def _cores() -> int:
 class _Reading:
     """Hands the missing chunks to workers, in order and only so many at a time."""
 
-    def __init__(self, sources: list[Source], work: Path, on_progress: Callable[[BuildProgress], None] | None) -> None:
+    def __init__(
+        self, sources: list[RecordSource], work: Path, on_progress: Callable[[BuildProgress], None] | None
+    ) -> None:
         self._sources, self._work, self._on_progress = sources, work, on_progress
         self._total = sum(source.bytes for source in sources)
         self._before = self._records = 0  # bytes of all earlier sources, records
@@ -175,7 +177,7 @@ class _Reading:
             for future in under_way:
                 future.result()
 
-    def _missing(self) -> Iterator[tuple[Path, list[Record]]]:
+    def _missing(self) -> Iterator[tuple[Path, list[RecordFile]]]:
         for number, source in enumerate(self._sources):
             if not self._is_complete(number):
                 count = 0

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen.data.archives import Record, Source
+from tengen.data.archives import RecordFile, RecordSource
 from tengen.data.dataset import RULE_NAMES, SCHEMA
 from tengen.data.records import RecordedGame, Rejected, read_game
 
@@ -25,9 +25,9 @@ Left = tuple[str, str, str]
 """A record left out: source, reason, detail."""
 
 
-def cut_into_chunks(source: Source) -> Iterator[tuple[list[Record], int]]:
+def cut_into_chunks(source: RecordSource) -> Iterator[tuple[list[RecordFile], int]]:
     """The records of a source in chunks, each with the number of the source's bytes read by its end."""
-    records: list[Record] = []
+    records: list[RecordFile] = []
     size = position = 0
     for record, position in source.records():
         records.append(record)
@@ -39,7 +39,7 @@ def cut_into_chunks(source: Source) -> Iterator[tuple[list[Record], int]]:
         yield records, position
 
 
-def pack_chunk(path: Path, records: list[Record]) -> None:
+def pack_chunk(path: Path, records: list[RecordFile]) -> None:
     """Read a chunk of records and write its file; what a worker does."""
     games: list[RecordedGame] = []
     names: list[str] = []

@@ -35,7 +35,7 @@ TRIES_TO_VERIFY = 2
 
 
 @dataclass(frozen=True)
-class Source:
+class ArchiveSite:
     """Where the archives come from."""
 
     index: str = INDEX_URL
@@ -44,7 +44,7 @@ class Source:
     """Address of a folder with the same archives; if given, they are fetched from there."""
 
     @classmethod
-    def at(cls, index: str | None = None, mirror: str | None = None) -> "Source":
+    def at(cls, index: str | None = None, mirror: str | None = None) -> "ArchiveSite":
         """A source: a mirror without an index of its own choice has its index page in its folder."""
         if mirror is not None and not mirror.startswith(("http://", "https://")):
             raise ValueError(f"the mirror {mirror!r} is not an address: it begins with https:// or http://")
@@ -70,7 +70,7 @@ def download_kgs(
     games: int | None = None,
     years: tuple[int, int] | None = None,
     *,
-    source: Source | None = None,
+    source: ArchiveSite | None = None,
     patience: Patience | None = None,
     watcher: Watcher | None = None,
     timeout: float = 30.0,
@@ -80,13 +80,13 @@ def download_kgs(
     `years` is the first and the last year to take from; `timeout` the longest silence of a server in seconds.
     Archives that are there already are not fetched again, nor are parts of them. Raises DownloadError.
     """
-    source, patience, watcher = source or Source(), patience or Patience(), watcher or Watcher()
+    source, patience, watcher = source or ArchiveSite(), patience or Patience(), watcher or Watcher()
     with open_client(timeout) as client:
         chosen = choose_archives(list_archives(client, source, patience, watcher), games, years)
         return fetch_archives(client, chosen, folder, patience, watcher)
 
 
-def list_archives(client: httpx.Client, source: Source, patience: Patience, watcher: Watcher) -> list[Archive]:
+def list_archives(client: httpx.Client, source: ArchiveSite, patience: Patience, watcher: Watcher) -> list[Archive]:
     """All archives of the index page, at their place on the mirror if there is one."""
     if "://" in source.index:
         page = fetch_page(client, source.index, patience, watcher)
@@ -103,7 +103,7 @@ def fetch_archives(
 ) -> Downloaded:
     """Fetch and verify archives, one after the other.
 
-    One that the server does not give is left out, and told of when the others are there. A server that cannot be
+    One that the server does not give is left out, and reported when the others are there. A server that cannot be
     reached ends it at once.
     """
     watcher.chosen(len(archives), sum(archive.games for archive in archives))

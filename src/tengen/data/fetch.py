@@ -3,11 +3,11 @@
 A file under way is two files:
 
     NAME.part        the bytes that have come so far
-    NAME.part.json   what the server said of the whole file: its length, its ETag, when it was last changed
+    NAME.part.json   the server's headers of the whole file: its length, its ETag, when it was last changed
 
 The second is written before the first byte of the first. An interrupted fetch goes on from there with a Range
 request (RFC 9110, section 14), guarded by If-Range: a server whose file has changed in the meantime sends it whole,
-and so does one that knows no ranges; then we begin again. What was received is on disk at once, so `kill -9` loses
+and so does one without ranges; then we begin again. What was received is on disk at once, so `kill -9` loses
 nothing but what was still in the network.
 """
 
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class DownloadError(RuntimeError):
-    """Something could not be fetched; the message says what and why."""
+    """Something could not be fetched; the message has what and why."""
 
 
 class Unavailable(DownloadError):
@@ -63,7 +63,7 @@ class Patience:
 
 
 class Watcher:
-    """Is told how a download goes; this one does nothing."""
+    """Receives the progress of a download; this one ignores it."""
 
     def chosen(self, files: int, games: int) -> None:
         """These are needed, some of which may be there already."""
@@ -94,7 +94,7 @@ class _TryAgain(Exception):
 
 @dataclass(frozen=True)
 class _Version:
-    """What tells one version of a file on a server from another."""
+    """What distinguishes one version of a file on a server from another."""
 
     total: int | None = None
     etag: str | None = None

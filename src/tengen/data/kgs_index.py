@@ -38,7 +38,7 @@ class Archive:
     period: str
     """A year, `2015`, or a month, `2016-05`. Periods sort by time as text."""
     games: int
-    """How many games are inside, as the file name tells."""
+    """How many games are inside, by the file name."""
     urls: Mapping[str, str]
     """Where each format is, the best format first."""
 

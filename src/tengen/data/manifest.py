@@ -31,7 +31,7 @@ class Entry:
     games: int
     """How many records are in it."""
     modified_ns: int
-    """The file's time of change, by which a look tells that it is still the same."""
+    """The file's time of change, by which we see that it is still the same."""
 
 
 class Manifest:

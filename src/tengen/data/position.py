@@ -1,4 +1,4 @@
-"""A position of a recorded game as a friendly `go.State`, whatever the rules would have said about its moves."""
+"""A position of a recorded game as a `go.State`, whether or not its moves were legal."""
 
 import numpy as np
 

@@ -5,7 +5,7 @@
 | 0, 1, 2 | an own stone is in a string with 1, 2, 3 or more liberties                            |
 | 3, 4, 5 | an enemy stone is in a string with 1, 2, 3 or more liberties                          |
 | 6       | the ko forbids the player to move to play at once                                     |
-| 7       | everywhere: tells a network that pads with zeros where the board ends                 |
+| 7       | everywhere: shows a network that pads with zeros where the board ends                 |
 | 8       | everywhere, if Black is to play (komi makes the colours differ)                       |
 | 9       | everywhere, if the opponent has just passed, so that one more pass ends the game      |
 

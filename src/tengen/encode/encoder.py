@@ -1,7 +1,7 @@
 """What an encoder is: a way to show positions of a game to a network, as planes of small unsigned integers.
 
 One protocol for all games. Kernels write whole batches, from the arrays that search and self-play work on
-(`encode_games`); friendly states go the same way (`encode`). Row 0 is the top row of the board, column 0 the leftmost.
+(`encode_games`); states go the same way (`encode`). Row 0 is the top row of the board, column 0 the leftmost.
 """
 
 from abc import ABC, abstractmethod

@@ -11,7 +11,7 @@
 | `compact`    | 10     | short liberties, ko, colour, pass: for self-play on small boards                  |
 | `compact-komi` | 25   | the same, and the komi as the player to move sees it                              |
 
-Every encoder works on any board size, and knows of the rules only what all rule sets share: stones without liberties
+Every encoder works on any board size, and uses of the rules only what all rule sets share: stones without liberties
 come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
 1; networks turn them into floats. Row 0 is the top row of the board, column 0 the leftmost.
 

@@ -1,1 +1,1 @@
-"""Learning: from records, by policy gradient, from self-play. Everything a run writes goes to its run directory."""
+"""Learning: from game records and from self-play. Everything a run writes goes to its run directory."""

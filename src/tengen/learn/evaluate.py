@@ -56,12 +56,12 @@ def evaluate_policy(
     seed: int = 0,
     backend: str = "openvino",
     threads: int = 1,
-    tell: Callable[[int, int], None] = lambda done, wanted: None,
+    on_progress: Callable[[int, int], None] = lambda done, wanted: None,
 ) -> Evaluation:
     """Measure a policy model, by bundled name or path, on `positions` of the split drawn at random; 0 for all.
 
-    Seed 0 draws in the order in which training validates. A fast policy is measured on whole games. `tell` hears how
-    many positions are done, and of how many.
+    Seed 0 draws in the order in which training validates. A fast policy is measured on whole games. `on_progress`
+    gets the number of positions done and the number of all.
     """
     card = read_card(find_model(model))
     games = select(Dataset.open(data), split, size=card.size, min_rank=min_rank)
@@ -76,7 +76,7 @@ def evaluate_policy(
     for start in range(0, wanted, BATCH):
         batch = loader.batch_at(start, min(BATCH, wanted - start))
         measures.add_batch(*evaluator.evaluate(batch.planes), batch)
-        tell(measures.positions, wanted)
+        on_progress(measures.positions, wanted)
     return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
 
 

@@ -130,7 +130,7 @@ def _best_of(run: Path) -> Path:
 
 
 def _facts_of(card: ModelCard, run: Path) -> dict[str, Any]:
-    """What the card tells by its recipe alone, in plain view, and what only the run knows."""
+    """What the card has in its recipe, as fields of its own, and what only the run has."""
     facts: dict[str, Any] = {name: value for name, value in card.conditions.items() if value is not None}
     if "komi" in facts:
         low, high = facts["komi"]

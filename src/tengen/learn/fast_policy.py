@@ -101,7 +101,7 @@ class FastPolicyRunError(ValueError):
 
 
 def train_fast_policy(
-    config: FastPolicyConfig, out: Path, tell: Callable[[FastProgress], None] = lambda _: None
+    config: FastPolicyConfig, out: Path, on_progress: Callable[[FastProgress], None] = lambda _: None
 ) -> dict[str, Any]:
     """Learn a fast policy and write it to the model file `out`; returns its validation."""
     dataset = Dataset.open(config.data)
@@ -121,7 +121,7 @@ def train_fast_policy(
         run.validation = measure_fast_policy(FastPolicy(run.weights), tests).as_dict()
         run.save()
         speed = positions / max(1e-9, seconds)
-        tell(FastProgress(run.done, run.games_in_all, run.positions, loss / positions, speed, run.validation))
+        on_progress(FastProgress(run.done, run.games_in_all, run.positions, loss / positions, speed, run.validation))
     run.finish()
     return run.validation
 

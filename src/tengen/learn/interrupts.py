@@ -9,9 +9,9 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Within, Ctrl-C (or SIGTERM) is only noted, and the function given tells whether it came; a second one kills.
+    """Within, Ctrl-C (or SIGTERM) is only noted: the function given returns whether it came. A second one kills.
 
-    Signals belong to the main thread; in any other nothing is changed, and the function always says no.
+    Signals belong to the main thread; in any other nothing is changed, and the function always returns False.
     """
     came = False
 

@@ -28,7 +28,7 @@ from tengen.games.symmetry import SYMMETRIES
 _ROUNDS = 6
 
 
-class Batch(NamedTuple):
+class RecordBatch(NamedTuple):
     """B positions and what was played in them."""
 
     planes: NDArray[np.uint8]  # [B, C, N, N]
@@ -70,7 +70,7 @@ class PositionLoader:
         self._threads, self._next, self._spread = threads, start, komi_spread
         self._own = local()
 
-    def batch_at(self, start: int, count: int) -> Batch:
+    def batch_at(self, start: int, count: int) -> RecordBatch:
         """The positions number `start` to `start + count - 1` of the endless sequence."""
         order, chances = np.empty(count, np.int64), np.empty(count, np.int64)
         _draw(start, self.positions, self._seed, self._shuffle, order, chances)
@@ -88,12 +88,12 @@ class PositionLoader:
         if self._symmetries:
             transform_batch(planes, moves, chances % SYMMETRIES)
         winner = np.where(codes & WHITE_BIT, -result, result)
-        return Batch(planes, moves, plies, rows, lengths, winner, self._games.known[rows], positions.komi.copy())
+        return RecordBatch(planes, moves, plies, rows, lengths, winner, self._games.known[rows], positions.komi.copy())
 
-    def batches(self) -> Generator[Batch]:
+    def batches(self) -> Generator[RecordBatch]:
         """Batches in order, prepared ahead by the threads."""
         with ThreadPoolExecutor(self._threads, thread_name_prefix="loader") as pool:
-            ahead: deque[Future[Batch]] = deque()
+            ahead: deque[Future[RecordBatch]] = deque()
             try:
                 while True:
                     while len(ahead) < 2 * self._threads + 1:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.learn.loader import Batch
+from tengen.learn.loader import RecordBatch
 
 PHASES: Final = ((0, 20), (20, 60), (60, 120), (120, 180), (180, 10_000))
 Predict = Callable[[NDArray[np.uint8]], tuple[NDArray[np.float32], NDArray[np.float32] | None]]
@@ -49,7 +49,7 @@ class PolicyMeasures:
         """Mean squared error of the value, of results that are 1, 0 or -1; None if none was measured."""
         return self.error_sum / self.results if self.results else None
 
-    def add_batch(self, logits: NDArray[np.float32], values: NDArray[np.float32] | None, batch: Batch) -> None:
+    def add_batch(self, logits: NDArray[np.float32], values: NDArray[np.float32] | None, batch: RecordBatch) -> None:
         """Count what a network answered to a batch."""
         self.add(logits, batch.moves, batch.plies)
         if values is not None:
@@ -86,7 +86,7 @@ def phase_name(phase: tuple[int, int]) -> str:
     return f"moves {low + 1}-{high}" if high < 10_000 else f"moves {low + 1}+"
 
 
-def measure_policy(predict: Predict, batches: Iterable[Batch]) -> PolicyMeasures:
+def measure_policy(predict: Predict, batches: Iterable[RecordBatch]) -> PolicyMeasures:
     """The measures of a network over batches."""
     measures = PolicyMeasures()
     for batch in batches:

@@ -24,6 +24,10 @@ from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
 DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001}
 
 
+class DivergedError(ValueError):
+    """The loss is NaN or infinite: lower --rate."""
+
+
 def build_optimizer(
     name: str, parameters: Iterable[nn.Parameter], rate: float, momentum: float, decay: float
 ) -> torch.optim.Optimizer:

@@ -2,7 +2,7 @@
 
 While a run learns, each new model is rated by its duels with a few past ones, whose ratings stand (`rating_against`).
 Afterwards a round robin among a sample of generations rates them all at once by the Bradley-Terry model, fitted by
-`choix` (Maystre and Grossglauser 2015), and shows whether the chain told the truth.
+`choix` (Maystre and Grossglauser 2015), and shows how far the chain was right.
 """
 
 import math

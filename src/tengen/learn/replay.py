@@ -30,7 +30,7 @@ class Packed(NamedTuple):
     counted: NDArray[np.bool_]  # [P]: whether ownership and score are known
 
 
-class Batch(NamedTuple):
+class ReplayBatch(NamedTuple):
     """B positions to learn from."""
 
     planes: NDArray[np.uint8]  # [B, C, H, W]
@@ -122,12 +122,14 @@ class ReplayMemory:
         """The first number of the window of this size that ends before position `end`, of what is in memory."""
         return max(end - window, self.total - self.capacity, self._oldest)
 
-    def draw(self, rng: np.random.Generator, count: int, start: int, end: int, *, symmetries: bool = False) -> Batch:
+    def draw(
+        self, rng: np.random.Generator, count: int, start: int, end: int, *, symmetries: bool = False
+    ) -> ReplayBatch:
         """So many positions numbered start to end - 1, drawn evenly; with `symmetries` each turned or mirrored."""
         numbers = rng.integers(start, end, count)
         return self.batch(numbers, symmetries=symmetries)
 
-    def batch(self, numbers: NDArray[np.int64], *, symmetries: bool = False) -> Batch:
+    def batch(self, numbers: NDArray[np.int64], *, symmetries: bool = False) -> ReplayBatch:
         """The positions of these numbers. With `symmetries`, an equal part of them is put through each."""
         at = numbers % self.capacity
         count, (planes, height, width) = len(at), self._shape
@@ -141,7 +143,7 @@ class ReplayMemory:
         ownership = self._rows.ownership[at]
         if symmetries:
             _turn(board, policy, legal, ownership, *self._symmetries)
-        return Batch(
+        return ReplayBatch(
             board.reshape(count, planes, height, width),
             policy,
             legal,

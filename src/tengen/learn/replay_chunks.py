@@ -2,7 +2,7 @@
 
     chunks/00000040960.safetensors      the positions from number 40960 on, with their games
 
-A chunk is whole or not there at all, holds finished games only, and tells in its metadata which round it belongs to,
+A chunk is whole or not there at all, holds finished games only, and has in its metadata which round it belongs to,
 which model played and what the run had done by then. Chunks that the window has left behind are deleted.
 """
 
@@ -42,7 +42,7 @@ class PlayedGames(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """What a chunk says about itself."""
+    """The metadata of a chunk."""
 
     first: int
     """Number of its first position in the run."""

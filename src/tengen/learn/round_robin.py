@@ -45,10 +45,12 @@ class RoundRobin:
         """All duels."""
         return list(combinations(self.generations, 2))
 
-    def play(self, workers: int = 0, tell: Callable[[int, int], None] = lambda done, of: None) -> dict[int, Rating]:
+    def play(
+        self, workers: int = 0, on_progress: Callable[[int, int], None] = lambda done, of: None
+    ) -> dict[int, Rating]:
         """Play the duels that have not been played yet, and rate; the results are in the run's directory, too.
 
-        `tell` hears how many of how many duels are done. Ctrl-C ends it; what is done is kept.
+        `on_progress` gets the number of duels done and the number of all. Ctrl-C ends it; what is done is kept.
         """
         duels = self._known()
         lacking = [pair for pair in self.pairs if pair not in duels]
@@ -58,7 +60,7 @@ class RoundRobin:
             hosts = LocalWorkers(workers or cores(), ZeroWorker, lambda number: (spec, settings, number))
             hosts.start()
             try:
-                self._meet(hosts, Generations(self.run, config.backend), lacking, duels, tell)
+                self._meet(hosts, Generations(self.run, config.backend), lacking, duels, on_progress)
             finally:
                 hosts.close()
         ratings = fit_ratings({pair: duels[pair] for pair in self.pairs}, self.generations)
@@ -74,7 +76,7 @@ class RoundRobin:
         models: Generations,
         lacking: list[tuple[int, int]],
         duels: Duels,
-        tell: Callable[[int, int], None],
+        on_progress: Callable[[int, int], None],
     ) -> None:
         calls = workers.map(
             "duel",
@@ -85,7 +87,7 @@ class RoundRobin:
                 for pairing, result in calls.collect(0.2):
                     duels[pairing.first, pairing.second] = result
                     self._write(duels, {})
-                tell(len(self.pairs) - calls.unfinished, len(self.pairs))
+                on_progress(len(self.pairs) - calls.unfinished, len(self.pairs))
                 if interrupted():
                     raise KeyboardInterrupt
 

@@ -1,6 +1,6 @@
 """Self-play: many games at once by one network against itself, and what it learns from them.
 
-A worker is a plain object: a process can host it, or an actor of a cluster. Games under way go on from call to call
+A worker is a plain object that a process hosts. Games under way go on from call to call
 and from model to model, so no game is cut short and short games are not over-represented.
 
     worker = SelfPlayWorker(GameSpec(GoOptions(size=5, komi=3.5), "compact"), SelfPlaySettings(), seed=1)

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from tengen.encode.go import get_go_encoder
-from tengen.learn.loader import Batch
+from tengen.learn.loader import RecordBatch
 from tengen.nets.network import build_network
 from tengen.nets.registry import parse_network
 
@@ -22,7 +22,7 @@ class StepTimer:
         self._network = build_network(name, get_go_encoder(encoder).planes, size, seed=1, **arguments)
         self._optimizer = torch.optim.SGD(self._network.parameters(), 0.01, momentum=0.9)
 
-    def speed(self, batches: Iterable[Batch]) -> float:
+    def speed(self, batches: Iterable[RecordBatch]) -> float:
         """Positions per second over these batches, the making of the batches included."""
         seen, start = 0, time.perf_counter()
         for batch in batches:
@@ -30,7 +30,7 @@ class StepTimer:
             seen += len(batch.moves)
         return seen / (time.perf_counter() - start)
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: RecordBatch) -> None:
         self._optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16):
             logits = self._network(torch.from_numpy(batch.planes)).policy

@@ -27,9 +27,9 @@ from torch.nn import functional
 from tengen.encode.go import get_go_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.interrupts import deferred_interrupts
-from tengen.learn.loader import Batch, PositionLoader
+from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import PolicyMeasures, Predict, measure_policy
-from tengen.learn.optimizers import DEFAULT_RATES, build_optimizer, rate_at
+from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import FREE_SETTINGS, SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
@@ -45,7 +45,7 @@ _CALIBRATION: Final = 1024  # positions
 
 @dataclass(frozen=True)
 class SupervisedProgress:
-    """What a run tells about itself as it goes."""
+    """Where a run stands, for a progress bar."""
 
     step: int
     steps: int
@@ -65,7 +65,7 @@ class SupervisedProgress:
 def learn_supervised(
     config: SupervisedConfig | str,
     out: str | Path,
-    tell: Callable[[SupervisedProgress], None] = lambda _: None,
+    on_progress: Callable[[SupervisedProgress], None] = lambda _: None,
     *,
     report: bool = True,
     **settings: Any,
@@ -98,31 +98,33 @@ def learn_supervised(
     try:
         trainer = _Trainer(config, run)
         if not report:
-            return trainer.train(tell)
-        with _reporting(out, tell) as tell_and_write:
-            return trainer.train(tell_and_write)
+            return trainer.train(on_progress)
+        with _reporting(out, on_progress) as report_and_write:
+            return trainer.train(report_and_write)
     finally:
         run.close()
 
 
 @contextmanager
-def _reporting(run: Path, tell: Callable[[SupervisedProgress], None]) -> Iterator[Callable[[SupervisedProgress], None]]:
-    """Write reports: at the start if there is something to tell, every few minutes, and at the end."""
+def _reporting(
+    run: Path, on_progress: Callable[[SupervisedProgress], None]
+) -> Iterator[Callable[[SupervisedProgress], None]]:
+    """Write reports: at the start if there are metrics, every few minutes, and at the end."""
     from tengen.learn.report import write_report
 
     if read_metrics(run):
         write_report(run)
     written = time.monotonic()
 
-    def tell_and_write(now: SupervisedProgress) -> None:
+    def report_and_write(now: SupervisedProgress) -> None:
         nonlocal written
-        tell(now)
+        on_progress(now)
         if now.validation and time.monotonic() - written >= _REPORT_SECONDS:
             write_report(run)
             written = time.monotonic()
 
     try:
-        yield tell_and_write
+        yield report_and_write
     except KeyboardInterrupt:
         write_report(run)
         raise
@@ -141,10 +143,6 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     chosen_games(config, "test")
     if config.start_from:
         check_start(config)
-
-
-class DivergedError(ValueError):
-    """Training has left the realm of numbers."""
 
 
 class _Trainer:
@@ -169,7 +167,7 @@ class _Trainer:
             torch.manual_seed(config.seed)
         run.rewind(self.step)
 
-    def train(self, tell: Callable[[SupervisedProgress], None]) -> dict[str, Any]:
+    def train(self, on_progress: Callable[[SupervisedProgress], None]) -> dict[str, Any]:
         """Learn until the positions are used up or patience is."""
         config = self.config
         first, first_seconds = self.step, self.seconds
@@ -183,20 +181,20 @@ class _Trainer:
                 if validation or self.step % config.checkpoint == 0 or stop:
                     self._checkpoint()
                 speed = (self.step - first) * config.batch / max(1e-9, self.seconds - first_seconds)
-                tell(self._progress(speed, validation))
+                on_progress(self._progress(speed, validation))
                 if stop:
                     raise KeyboardInterrupt
         self._calibrate()
         return self.best
 
-    def _advance(self, batches: Iterator[Batch]) -> None:
+    def _advance(self, batches: Iterator[RecordBatch]) -> None:
         """Take one step, timed."""
         began = time.monotonic()
         loss, error = self._learn(next(batches))
         if not math.isfinite(loss + error):
             raise DivergedError(
-                f"the loss is no number any more at step {self.step}: begin anew (another --out) with a lower --rate "
-                f"than {self.rate:g}, or a --clip"
+                f"the loss is NaN or infinite at step {self.step}: start again with another --out and a lower --rate "
+                f"than {self.rate:g}, or with --clip"
             )
         self.step += 1
         self.seconds += time.monotonic() - began
@@ -204,7 +202,7 @@ class _Trainer:
         self.running_loss += weight * (loss - self.running_loss)
         self.running_value_loss += weight * (error - self.running_value_loss)
 
-    def _learn(self, batch: Batch) -> tuple[float, float]:
+    def _learn(self, batch: RecordBatch) -> tuple[float, float]:
         """One step of the optimiser; returns the losses of policy and value."""
         config = self.config
         factor = rate_at(config.schedule, self._done(), config.warm_up)
@@ -341,7 +339,7 @@ def predictor(network: Network, bf16: bool = False) -> Predict:
     return predict
 
 
-def value_loss(values: Tensor, batch: Batch) -> Tensor:
+def value_loss(values: Tensor, batch: RecordBatch) -> Tensor:
     """Mean squared error of values [B] over the games with a known result, each position by its share in its game."""
     shares = torch.from_numpy(batch.known / batch.lengths).float()
     errors = (values - torch.from_numpy(batch.winner)).square()

@@ -7,7 +7,7 @@ import numpy as np
 
 from tengen.data.dataset import RULE_NAMES, USUAL_RULES, Dataset, Selection, Split, select
 from tengen.encode.go import get_go_encoder
-from tengen.learn.loader import Batch, PositionLoader
+from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.supervised_config import SupervisedConfig
 
 
@@ -35,7 +35,7 @@ def rules_learned(config: SupervisedConfig) -> dict[str, Any]:
     return {"rules": name, "komi": [low - config.komi_spread, high + config.komi_spread]}
 
 
-def validation_batches(config: SupervisedConfig) -> Iterator[Batch]:
+def validation_batches(config: SupervisedConfig) -> Iterator[RecordBatch]:
     """The same test positions every time, drawn evenly from all test games."""
     encoder = get_go_encoder(config.encoder)
     loader = PositionLoader(chosen_games(config, "test"), encoder, batch=256, seed=0, symmetries=False)

@@ -21,9 +21,9 @@ from typing import Final
 from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
-from tengen.learn.optimizers import DEFAULT_RATES
+from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised
+from tengen.learn.supervised import SupervisedProgress, learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.nets.registry import describe_network, parse_network
 
@@ -31,7 +31,7 @@ FACTORS: Final = ("encoder", "network", "optimizer", "batch")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepResult:
     """One run of a sweep, as far as it has come."""
 
     name: str
@@ -88,16 +88,16 @@ def _one_at_a_time(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
 def run_sweep(
     points: dict[str, SupervisedConfig],
     out: Path,
-    tell: Callable[[str, SupervisedProgress], None] = lambda name, progress: None,
-) -> list[Outcome]:
+    on_progress: Callable[[str, SupervisedProgress], None] = lambda name, progress: None,
+) -> list[SweepResult]:
     """Make (or go on with) all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)
-    finished: dict[str, Outcome] = {}
+    finished: dict[str, SweepResult] = {}
     diverged: list[str] = []
     for name, config in points.items():
         run = out / "runs" / _folder(config)
         try:
-            learn_supervised(config, run, partial(tell, name), report=False)
+            learn_supervised(config, run, partial(on_progress, name), report=False)
         except DivergedError:  # a result, too: this point is left out of the table, and named above it
             diverged.append(name)
             continue
@@ -110,7 +110,7 @@ def run_sweep(
     return _best_first(finished)
 
 
-def write_outcome(out: Path, outcomes: list[Outcome], title: str) -> None:
+def write_outcome(out: Path, outcomes: list[SweepResult], title: str) -> None:
     """The outcome as JSON, CSV, a Markdown table and a picture."""
     rows = [asdict(outcome) for outcome in outcomes]
     write_atomically(out / "sweep.json", (json.dumps({"title": title, "runs": rows}, indent=2) + "\n").encode())
@@ -128,7 +128,7 @@ def write_outcome(out: Path, outcomes: list[Outcome], title: str) -> None:
 COLUMNS: Final = ("encoder", "network", "optimizer", "rate", "batch", "weights", "top-1", "top-5", "loss", "minutes")
 
 
-def as_cells(outcome: Outcome) -> tuple[str, ...]:
+def as_cells(outcome: SweepResult) -> tuple[str, ...]:
     """The entries of the COLUMNS, for people."""
     return (
         outcome.encoder,
@@ -144,7 +144,7 @@ def as_cells(outcome: Outcome) -> tuple[str, ...]:
     )
 
 
-def as_markdown(outcomes: list[Outcome]) -> str:
+def as_markdown(outcomes: list[SweepResult]) -> str:
     """The outcome as a table for a page of the lab book."""
     rows = [COLUMNS, tuple("---" if i < 3 else "---:" for i in range(len(COLUMNS))), *map(as_cells, outcomes)]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
@@ -179,11 +179,11 @@ def _folder(config: SupervisedConfig) -> str:
     return f"{head}-{config.optimizer}-{digest}"
 
 
-def _outcome(name: str, config: SupervisedConfig, run: Path, out: Path) -> Outcome:
+def _outcome(name: str, config: SupervisedConfig, run: Path, out: Path) -> SweepResult:
     last = read_metrics(run)[-1]
     kind, arguments = parse_network(config.network)
     shapes = describe_network(kind, get_go_encoder(config.encoder).planes, config.size, **arguments).shapes()
-    return Outcome(
+    return SweepResult(
         name=name,
         encoder=config.encoder,
         network=config.network,
@@ -201,7 +201,7 @@ def _outcome(name: str, config: SupervisedConfig, run: Path, out: Path) -> Outco
     )
 
 
-def _best_first(finished: dict[str, Outcome]) -> list[Outcome]:
+def _best_first(finished: dict[str, SweepResult]) -> list[SweepResult]:
     return sorted(finished.values(), key=lambda outcome: (-outcome.top1, outcome.loss))
 
 

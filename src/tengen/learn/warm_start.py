@@ -1,4 +1,4 @@
-"""Beginning a supervised run with the weights of another model, of the same kind or of one that sees and says less.
+"""Starting a supervised run from the weights of another model, of the same kind or with fewer inputs and outputs.
 
 | the model may differ in | what becomes of it                                                                       |
 |-------------------------|------------------------------------------------------------------------------------------|

@@ -5,7 +5,7 @@
     export       the running average of its weights becomes the model of a new generation
     duels        with the best, whose place it takes if it passes the gate, and with past ones, for a rating
 
-What a run knows lies in its directory: chunks of positions, a checkpoint of the trainer, a model for each generation, a
+All of a run is in its directory: chunks of positions, a checkpoint of the trainer, a model for each generation, a
 line of metrics for each completed round. A run is resumed from what is there, so `kill -9` at any moment costs at most
 the unit of work under way.
 """
@@ -29,12 +29,12 @@ from tengen.learn.run_directory import CONFIG_FILE, RunDirectory, RunDirectoryEr
 from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, ZeroConfig, preset_config
 from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
-from tengen.learn.zero_progress import Tell, ZeroProgress, reporting
+from tengen.learn.zero_progress import OnProgress, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
 
 _CHECKPOINT: Final = "trainer.safetensors"
-_TELL_SECONDS: Final = 0.2
+_PROGRESS_SECONDS: Final = 0.2
 _FRESH: Final = 2048  # new positions on which the network is measured before it learns from them
 _NICENESS: Final = 5  # of workers that play while the trainer trains: it is the one that the round waits for
 
@@ -46,7 +46,7 @@ Hosts = Callable[[int, type[ZeroWorker], Callable[[int], tuple[Any, ...]], int],
 def learn_zero(
     config: ZeroConfig | str,
     out: str | Path,
-    tell: Tell = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     *,
     hosts: Hosts = LocalWorkers,
     report: bool = True,
@@ -78,8 +78,8 @@ def learn_zero(
         loop = _Loop(config, run)
         if changed:
             run.record({"settings_changed": changed, "seconds": round(loop.seconds(), 1)})
-        with reporting(out, tell, report) as tell_and_write:
-            loop.run(tell_and_write, hosts)
+        with reporting(out, on_progress, report) as report_and_write:
+            loop.run(report_and_write, hosts)
         return next((line for line in reversed(run.metrics()) if "generation" in line), {})
     finally:
         run.close()
@@ -130,12 +130,12 @@ class _Loop:
         self._began = time.monotonic()
         self._costs: dict[str, float] = {name.removeprefix("seconds_"): cost for name, cost in _costs(lines)}
         self._round: SelfPlayRound | None = None
-        self._tell: Tell = lambda _: None
+        self._on_progress: OnProgress = lambda _: None
         self._interrupted: Callable[[], bool] = lambda: False
 
-    def run(self, tell: Tell, hosts: Hosts) -> None:
+    def run(self, on_progress: OnProgress, hosts: Hosts) -> None:
         """Round after round, until time or rounds are used up."""
-        self._tell = tell
+        self._on_progress = on_progress
         if not self.completed and not self.generations.path(0).exists():
             self.trainer.export(self.generations.path(0), None, generation=0)
             self.generations.publish(0, promoted=True)
@@ -202,8 +202,8 @@ class _Loop:
         current = self._round
         assert current is not None
         while not current.is_complete:
-            current.take_in(self.seconds(), _TELL_SECONDS)
-            self._say("self-play", iteration, current.positions / self.config.positions, _speeds(current))
+            current.take_in(self.seconds(), _PROGRESS_SECONDS)
+            self._report("self-play", iteration, current.positions / self.config.positions, _speeds(current))
             self._leave_if_interrupted()
             if self._time_left() < self._costs_of_the_rest(current.positions):
                 current.cancel()
@@ -219,21 +219,21 @@ class _Loop:
         steps = max(1, math.ceil((end - first) * config.reuse / config.batch))
         if not trained["done"]:
             trained["fresh"] = trainer.measure(self._drawn(_FRESH, self.memory.start(end - first, end), end))
-        saved = told = time.monotonic()
+        saved = reported = time.monotonic()
         while trained["done"] < steps:
             rng = np.random.default_rng((config.seed, trainer.step))
             batch = self.memory.draw(rng, config.batch, start, end, symmetries=config.symmetries)
             parts = trainer.learn(batch, self._done())
             trained["done"] += 1
             trained["sums"] = [before + float(part) for before, part in zip(trained["sums"], parts)]
-            if time.monotonic() - told > _TELL_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - reported > _PROGRESS_SECONDS:
+                reported = time.monotonic()
                 figures = {name: value / trained["done"] for name, value in zip(LOSSES, trained["sums"])}
                 figures["rate"] = trainer.rate
                 if self._round is not None and not self._round.is_complete:
                     self._round.take_in(self.seconds())
                     figures |= _speeds(self._round)
-                self._say("training", iteration, trained["done"] / steps, figures)
+                self._report("training", iteration, trained["done"] / steps, figures)
             if self._interrupted() or time.monotonic() - saved > 60 * config.checkpoint:
                 self._save()
                 saved = time.monotonic()
@@ -243,7 +243,7 @@ class _Loop:
     def _export(self, iteration: int) -> dict[str, float]:
         """Write the model of the new generation."""
         began = time.monotonic()
-        self._say("export", iteration, 0.0)
+        self._report("export", iteration, 0.0)
         end = self._span(iteration)[1]
         start = self.memory.start(self._window(end), end)
         agreement = self.trainer.export(
@@ -270,9 +270,9 @@ class _Loop:
         results: dict[int, DuelResult] = {}
         asked = max(1, calls.unfinished)
         while calls.unfinished:
-            for pairing, result in calls.collect(_TELL_SECONDS):
+            for pairing, result in calls.collect(_PROGRESS_SECONDS):
                 results[pairing.second] = results.get(pairing.second, DuelResult(0, 0, 0)) + result
-            self._say("duels", iteration, 1 - calls.unfinished / asked)
+            self._report("duels", iteration, 1 - calls.unfinished / asked)
             self._leave_if_interrupted()
         self._costs["duels"] = time.monotonic() - began
         return results
@@ -308,9 +308,9 @@ class _Loop:
         self.run_directory.record(line)
         self.chunks.drop_before(self.memory.start(self._window(facts.end), facts.end))
         self.completed = iteration
-        self._say("duels", iteration, 1.0, line=line)
+        self._report("duels", iteration, 1.0, line=line)
 
-    # ---- what the run knows about itself ----
+    # ---- where the run stands ----
 
     def _play_figures(self, iteration: int) -> dict[str, float]:
         current = self._round
@@ -372,7 +372,7 @@ class _Loop:
                 self._round.keep(self.seconds())
             raise KeyboardInterrupt
 
-    def _say(
+    def _report(
         self,
         phase: str,
         iteration: int,
@@ -380,7 +380,9 @@ class _Loop:
         figures: Mapping[str, float] | None = None,
         line: Mapping[str, Any] | None = None,
     ) -> None:
-        self._tell(ZeroProgress(phase, iteration, min(1.0, share), self._done(), self.seconds(), figures or {}, line))
+        self._on_progress(
+            ZeroProgress(phase, iteration, min(1.0, share), self._done(), self.seconds(), figures or {}, line)
+        )
 
 
 def _speeds(current: SelfPlayRound) -> dict[str, float]:

@@ -49,7 +49,7 @@ class ZeroConfig(SelfPlaySettings):
     """Everything that shapes a run; kept as config.toml in its directory."""
 
     preset: Annotated[str, "Where the settings that you do not give come from."] = ""
-    game: Annotated[str, "The game: go, microchess or another that Tengen knows."] = "go"
+    game: Annotated[str, "The game: go, microchess, tictactoe or one that you added."] = "go"
     size: Annotated[int, "Rows of the board."] = 5
     rules: Annotated[
         str, "Rule set: chinese and the like for Go (area counting); standard or ncsoft for Microchess."
@@ -94,17 +94,18 @@ class ZeroConfig(SelfPlaySettings):
     bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe."] = False
     policy_weight: Annotated[float, "Weight of the policy loss, a cross entropy."] = 1.0
     value_weight: Annotated[
-        float, "Weight of the value loss. 8, with --decay 0.04 --rate 0.000025, reproduces the Microchess lecture."
+        float,
+        "Weight of the value loss. Use 8 with --decay 0.04 --rate 0.000025 to reproduce the Microchess lecture.",
     ] = 1.0
-    ownership_weight: Annotated[float, "Weight of the loss of who owns each point, if the network says so."] = 0.3
-    score_weight: Annotated[float, "Weight of the loss of the margin, if the network tells one."] = 0.3
+    ownership_weight: Annotated[float, "Weight of the ownership loss, if the network has that head."] = 0.3
+    score_weight: Annotated[float, "Weight of the score loss, if the network has that head."] = 0.3
     blend: Annotated[float, "Share of the search's value in the value to learn; the rest is the game's result."] = 0.0
 
     gate: Annotated[
         float, "Score a new model needs against the best to replace it; 0: none. The Microchess lecture uses 0.6."
     ] = 0.0
     gate_games: Annotated[int, "Games of that duel."] = 100
-    duel_every: Annotated[int, "Rounds between two duels with past models, by which ratings are told; 0: never."] = 5
+    duel_every: Annotated[int, "Rounds between two duels with past models, which give the ratings; 0: never."] = 5
     duel_games: Annotated[int, "Games against each of them."] = 40
     past: Annotated[int, "How many past models to meet then."] = 2
     duel_simulations: Annotated[int, "Simulations for a move in duels; 0: as in self-play."] = 0

@@ -25,7 +25,7 @@ def model_path(run: Path, generation: int) -> Path:
 
 @dataclass
 class Generations:
-    """The models of a run, as its metrics tell."""
+    """The models of a run, as in its metrics."""
 
     run: Path
     backend: str

@@ -1,4 +1,4 @@
-"""What a run of learning from nothing tells about itself as it goes, and the reports that it leaves on the way."""
+"""The progress of `tengen learn zero`, and the reports that it writes on the way."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ _REPORT_SECONDS: Final = 300.0
 
 @dataclass(frozen=True)
 class ZeroProgress:
-    """What a run tells about itself as it goes."""
+    """Where a run stands, for a progress bar."""
 
     phase: str
     """self-play, training, export or duels."""
@@ -31,28 +31,28 @@ class ZeroProgress:
     """Set when a round has been completed: its line of metrics."""
 
 
-Tell = Callable[[ZeroProgress], None]
+OnProgress = Callable[[ZeroProgress], None]
 
 
 @contextmanager
-def reporting(run: Path, tell: Tell, wanted: bool) -> Iterator[Tell]:
+def reporting(run: Path, on_progress: OnProgress, wanted: bool) -> Iterator[OnProgress]:
     """Write reports every few minutes, and at the end, however it comes."""
     if not wanted:
-        yield tell
+        yield on_progress
         return
     from tengen.learn.zero_report import write_zero_report
 
     written = time.monotonic()
 
-    def tell_and_write(now: ZeroProgress) -> None:
+    def report_and_write(now: ZeroProgress) -> None:
         nonlocal written
-        tell(now)
+        on_progress(now)
         if now.line is not None and time.monotonic() - written >= _REPORT_SECONDS:
             write_zero_report(run)
             written = time.monotonic()
 
     try:
-        yield tell_and_write
+        yield report_and_write
     finally:
         if any("generation" in line for line in read_metrics(run)):
             write_zero_report(run)

@@ -16,8 +16,8 @@ from torch import Tensor
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.registry import get_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
-from tengen.learn.optimizers import build_optimizer, rate_at
-from tengen.learn.replay import Batch
+from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
+from tengen.learn.replay import ReplayBatch
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
@@ -26,10 +26,6 @@ from tengen.nets.registry import describe_network, parse_network
 
 LOSSES = ("policy", "value", "ownership", "score")
 _FORBIDDEN = -1e4  # the logit of an illegal action: nothing is left of it after the softmax
-
-
-class DivergedError(ValueError):
-    """Training has left the realm of numbers."""
 
 
 class Losses(NamedTuple):
@@ -78,7 +74,7 @@ class ZeroTrainer:
         """The learning rate of the last step."""
         return float(self.optimizer.param_groups[0]["lr"])
 
-    def learn(self, batch: Batch, done: float) -> NDArray[np.float32]:
+    def learn(self, batch: ReplayBatch, done: float) -> NDArray[np.float32]:
         """One step of the optimiser, when this share of the run is done; float32[4], the parts of the loss."""
         config = self.config
         warm = min(1.0, (self.step + 1) / config.warm_up) if config.warm_up else 1.0
@@ -101,12 +97,12 @@ class ZeroTrainer:
         parts = torch.stack(losses).detach().numpy()
         if not math.isfinite(float(parts.sum())):
             raise DivergedError(
-                f"the loss is no number any more at step {self.step}: go on with a lower --rate than "
-                f"{config.rate:g}, or a --clip"
+                f"the loss is NaN or infinite at step {self.step}: resume with a lower --rate than {config.rate:g}, "
+                f"or with --clip"
             )
         return np.asarray(parts)
 
-    def measure(self, batch: Batch) -> dict[str, float]:
+    def measure(self, batch: ReplayBatch) -> dict[str, float]:
         """The losses of the averaged network on positions it has not seen, and the entropy of the policies there."""
         self.averaged.eval()
         with torch.inference_mode():
@@ -147,7 +143,7 @@ class ZeroTrainer:
         save_model(path, self.averaged, card, ranges=calibrate(architecture, weights, known))
         return _agreement(path, unseen) if len(unseen) else {}
 
-    def _losses(self, output: PolicyValueOutput, batch: Batch) -> Losses:
+    def _losses(self, output: PolicyValueOutput, batch: ReplayBatch) -> Losses:
         """The parts of the loss, each a mean over the positions that have a target for it."""
         config, none = self.config, torch.zeros(())
         target = torch.from_numpy(batch.policy)

@@ -11,7 +11,7 @@ from tengen.nets.layers import (
     Activation,
     Architecture,
     BatchNorm,
-    Board,
+    BoardShape,
     Concat,
     Conv,
     Dense,
@@ -25,7 +25,7 @@ from tengen.nets.layers import (
 
 @dataclass(frozen=True)
 class AlphaGo:
-    """AlphaGo's policy network: 13 layers of 192 filters unless told otherwise."""
+    """AlphaGo's policy network: 13 layers of 192 filters by default."""
 
     layers: int = 13  # the last one, 1x1, included
     filters: int = 192
@@ -35,7 +35,7 @@ class AlphaGo:
     batch_norm: bool = False
     dropout: float = 0.0  # before the last layer
 
-    def architecture(self, planes: int, board: Board) -> Architecture:
+    def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
         if not board.has_pass:
             raise ValueError(f"it has a logit a point and one for passing, {board.points + 1}, not {board.actions}")

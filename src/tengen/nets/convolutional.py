@@ -14,7 +14,7 @@ from tengen.nets.layers import (
     Activation,
     Architecture,
     BatchNorm,
-    Board,
+    BoardShape,
     Conv,
     Dense,
     Dropout,
@@ -40,7 +40,7 @@ class Small:
     pooling: str = "none"  # none, max or average, after the convolutions
     pooling_window: int = 2
 
-    def architecture(self, planes: int, board: Board) -> Architecture:
+    def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
         if self.pooling not in POOLINGS:
             raise ValueError(f"pooling {self.pooling!r} is not known: choose from {', '.join(POOLINGS)}")

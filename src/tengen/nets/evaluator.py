@@ -18,7 +18,7 @@ BACKENDS = ("openvino", "int8", "fastest", "torch")
 
 
 class Evaluator(Protocol):
-    """A network ready to judge positions."""
+    """A network ready to evaluate positions."""
 
     architecture: Architecture
 

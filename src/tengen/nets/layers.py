@@ -18,7 +18,7 @@ class Layer:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The layer's tensors: none unless it says otherwise."""
+        """The layer's tensors: none by default."""
         return {}
 
 
@@ -148,7 +148,7 @@ class Concat(Layer):
 
 
 @dataclass(frozen=True)
-class Board:
+class BoardShape:
     """What a network plays on: a board of size x width points, and how many actions a policy chooses from."""
 
     size: int
@@ -174,7 +174,7 @@ class Architecture:
     """
 
     planes: int
-    board: Board
+    board: BoardShape
     trunk: tuple[Layer, ...]
     policy: tuple[Layer, ...]  # -> logits [B, actions]; in Go every point, then the pass
     value: tuple[Layer, ...] = ()  # -> [B, 1] in -1..1, as the player to move sees it

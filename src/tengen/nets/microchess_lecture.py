@@ -8,7 +8,18 @@ lecture it had no bounds.
 
 from dataclasses import dataclass
 
-from tengen.nets.layers import Activation, Architecture, Board, Channels, Concat, Conv, Dense, Flatten, Layer, Means
+from tengen.nets.layers import (
+    Activation,
+    Architecture,
+    BoardShape,
+    Channels,
+    Concat,
+    Conv,
+    Dense,
+    Flatten,
+    Layer,
+    Means,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,7 @@ class MicrochessLecture:
     state_planes: int = 2  # how many of the last planes are constant and leave the convolutions out
     activation: str = "relu"
 
-    def architecture(self, planes: int, board: Board) -> Architecture:
+    def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
         pieces = planes - self.state_planes
         if pieces < 1:

@@ -69,7 +69,7 @@ class ModelCard:
 
     @classmethod
     def of(cls, network: "Network", *, encoder: str, game: str = "go", rules: str = "chinese", **training: Any) -> Self:
-        """The card of a network; what is left over is said about its training."""
+        """The card of a network; other arguments describe its training."""
         made_of = network.architecture
         return cls(
             game,
@@ -86,22 +86,22 @@ class ModelCard:
 
     @property
     def conditions(self) -> Conditions:
-        """What the model learned: in other conditions it does not know who is ahead.
+        """The conditions of the games that the model learned from: in others its values are wrong.
 
-        `training` says so by `komi` (a number, or the lowest and the highest), `double_step` and `rules`, or else the
-        `recipe` in it does, as in all models that played themselves: `komi` and, if it was drawn, `komi_spread`. Models
-        of game records learned all kinds of games.
+        They are in `training` by `komi` (a number, or the lowest and the highest), `double_step` and `rules`, or else
+        in its `recipe`, as in all models that played themselves: `komi` and, if it was drawn, `komi_spread`. Models of
+        game records learned all kinds of games.
         """
         recipe = self.training.get("recipe")
-        told = {**(recipe if isinstance(recipe, dict) else {}), **self.training}
-        komi, step = told.get("komi"), told.get("double_step")
+        stated = {**(recipe if isinstance(recipe, dict) else {}), **self.training}
+        komi, step = stated.get("komi"), stated.get("double_step")
         limits: list[Any] = list(komi) if isinstance(komi, list | tuple) else [komi, komi]
         known = len(limits) == 2 and all(isinstance(limit, int | float) and math.isfinite(limit) for limit in limits)
-        spread = told.get("komi_spread")
+        spread = stated.get("komi_spread")
         if known and "komi" not in self.training and isinstance(spread, int | float):
             limits = [limits[0] - spread, limits[1] + spread]
         return {
-            "rules": self.rules or None if "rules" in told else None,
+            "rules": self.rules or None if "rules" in stated else None,
             "komi": (float(limits[0]), float(limits[1])) if known and self.game == _KOMI_OF else None,
             "double_step": step if isinstance(step, bool) and self.game == _DOUBLE_STEP_OF else None,
         }
@@ -296,7 +296,7 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
             f"{path} has format {version[:20]}; this Tengen reads format {FORMAT}: try another version"
         )
     try:
-        # A card written before boards could be other than square says nothing about width and actions.
+        # A card written before boards could be other than square has no width and actions.
         written = metadata.keys() | {entry.name for entry in dataclasses.fields(ModelCard)} - {"width", "actions"}
         values = {
             entry.name: json.loads(metadata[entry.name])

@@ -36,7 +36,7 @@ from tengen.nets.registry import describe_network, network_settings
 
 
 class PolicyValueOutput(NamedTuple):
-    """What a network says about B positions."""
+    """The output of a network for B positions."""
 
     policy: Tensor  # logits [B, actions]; in Go every point, then the pass
     value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a value head

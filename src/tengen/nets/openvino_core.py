@@ -12,7 +12,7 @@ _ENGINE = ov.Core()
 
 def compile_graph(graph: ov.Model, threads: int | None) -> ov.InferRequest:
     """A graph made ready to run on this CPU with so many threads; None lets OpenVINO choose."""
-    # Some CPUs would compute in bfloat16 unless told; and pinned threads of two processes fight for one core.
+    # Some CPUs compute in bfloat16 by default; and pinned threads of two processes fight for one core.
     settings = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
     if threads is not None:
         settings["INFERENCE_NUM_THREADS"] = threads

@@ -90,7 +90,7 @@ class _Builder:
         planes = ops.parameter(shape, np.uint8, name="planes")
         x = ops.convert(planes, "f32")
         if self.ranges is not None:
-            x = _fake_quantize(x, 0, 255)  # changes nothing, and tells OpenVINO that bytes will do
+            x = _fake_quantize(x, 0, 255)  # changes nothing, and lets OpenVINO use bytes
         self._in_steps.add(x.get_friendly_name())
         trunk = self.sequence(x, architecture.trunk, "trunk")
         heads = [self.sequence(trunk, architecture.policy, "policy")]

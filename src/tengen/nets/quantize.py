@@ -55,7 +55,7 @@ def apart(planes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint
 
 
 def agreement(exact: Evaluator, rounded: Evaluator, planes: NDArray[np.uint8]) -> dict[str, float]:
-    """How alike two evaluators judge planes uint8[B, C, H, W].
+    """How alike two evaluators evaluate planes uint8[B, C, H, W].
 
     `top1` is the share of positions whose first choice is the same, `policy` the mean share of probability that sits
     on other moves, `value` the mean distance of the values, if there are any.

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from tengen.nets.alphago import AlphaGo
 from tengen.nets.convolutional import Large, Medium, Small
-from tengen.nets.layers import ACTIVATIONS, Architecture, Board
+from tengen.nets.layers import ACTIVATIONS, Architecture, BoardShape
 from tengen.nets.microchess_lecture import MicrochessLecture
 from tengen.nets.residual import Residual
 
@@ -20,7 +20,7 @@ class NetworkSpecError(ValueError):
 class Settings(Protocol):
     """The settings of a kind of network: a frozen dataclass that can describe the network they mean."""
 
-    def architecture(self, planes: int, board: Board) -> Architecture:
+    def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
         ...
 
@@ -96,7 +96,7 @@ def describe_network(
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
             raise NetworkSpecError(f"{what} is {number!r}: it must be a whole number from 1 to {most}")
     try:
-        return settings.architecture(planes, Board(size, width, size * width + 1 if actions is None else actions))
+        return settings.architecture(planes, BoardShape(size, width, size * width + 1 if actions is None else actions))
     except ValueError as error:
         raise NetworkSpecError(f"{name}: {error}") from None
 

@@ -18,7 +18,7 @@ from tengen.nets.layers import (
     Activation,
     Architecture,
     BatchNorm,
-    Board,
+    BoardShape,
     Concat,
     Conv,
     Dense,
@@ -50,7 +50,7 @@ class Residual:
     ownership: bool = False  # with a head for whose point each one will be, to learn from
     score: bool = False  # with a head for the margin at the end, to learn from
 
-    def architecture(self, planes: int, board: Board) -> Architecture:
+    def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
         if self.order not in ORDERS:
             raise ValueError(f"order {self.order!r} is not known: choose from {', '.join(ORDERS)}")
@@ -99,7 +99,7 @@ class Residual:
         convolution = Conv(self.filters, self.head_filters, 1, bias=False)
         return convolution, BatchNorm(self.head_filters), Activation(self.activation)
 
-    def _policy(self, board: Board) -> tuple[Layer, ...]:
+    def _policy(self, board: BoardShape) -> tuple[Layer, ...]:
         if not board.has_pass:
             return *self._head(), Flatten(), Dense(self.head_filters * board.points, board.actions, gain=0.1)
         points = (Conv(self.head_filters, 1, 1, gain=0.1), Flatten())

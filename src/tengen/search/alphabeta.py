@@ -32,7 +32,7 @@ from tengen.games.batch import BatchedGame
 from tengen.games.borrow import borrow
 from tengen.games.kernels import WIN, copy, ending, evaluate, gain, has_quiescence, key, moves, play, player
 from tengen.games.state import RESIGN, AnyState
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
 MAX_DEPTH: Final = 200
 
@@ -98,7 +98,7 @@ class AlphaBetaSearch:
         seconds: float | None = None,
         nodes: int | None = None,
         dead: frozenset[int] = frozenset(),
-    ) -> SearchResult:
+    ) -> GameTreeResult:
         """Search deeper and deeper, to `depth` plies, a result that no depth can change, or the end of time or nodes.
 
         `moves`: those to consider at the root, all legal ones when None. Of moves that stay equal it keeps the one that
@@ -114,7 +114,7 @@ class AlphaBetaSearch:
             timer.start()
         moves = state.legal_moves() if moves is None else moves
         if not moves:
-            return SearchResult(RESIGN, None)
+            return GameTreeResult(RESIGN, None)
         self._game.load(self._work.games, 0, state)
         if dead:
             self._game.mark_dead(self._work.games, 0, dead)
@@ -125,11 +125,11 @@ class AlphaBetaSearch:
                 timer.cancel()
         return replace(found, pv=tuple(_as_moves(state, found.pv)), nodes=int(self._work.counts[_NODES]))
 
-    def _deepen(self, moves: dict[int, int], depth: int, nodes: int | None) -> SearchResult:
+    def _deepen(self, moves: dict[int, int], depth: int, nodes: int | None) -> GameTreeResult:
         """Search the moves of the root, by action; the line of the result is one of actions."""
         work, order = self._work, np.array(list(moves), np.int64)
         prepare(work, order, _UNLIMITED if nodes is None else nodes)
-        result, values = SearchResult(moves[int(order[0])], None), np.zeros(len(order), np.int64)
+        result, values = GameTreeResult(moves[int(order[0])], None), np.zeros(len(order), np.int64)
         for plies in range(1, depth + 1):
             best = int(search_root(work, order, values, plies))
             finished = not work.counts[_ABORTED]
@@ -138,7 +138,7 @@ class AlphaBetaSearch:
                 exact = {moves[int(order[k])]: int(values[k]) for k in np.flatnonzero(values > -_INFINITY)}
                 solved = finished and bool(not work.frames[0, _OPEN] or abs(value) >= WIN - _LONGEST)
                 searched = plies if finished else plies - 1
-                result = SearchResult(moves[int(order[best])], value, exact, line, searched, solved=solved)
+                result = GameTreeResult(moves[int(order[best])], value, exact, line, searched, solved=solved)
                 order[: best + 1] = np.roll(order[: best + 1], 1)
             if not finished or result.solved:
                 break

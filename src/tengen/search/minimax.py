@@ -16,7 +16,7 @@ from collections.abc import Callable
 from tengen.games.kernels import WIN
 from tengen.games.state import FIRST, RESIGN, AnyState
 from tengen.search.budget import Budget
-from tengen.search.result import SearchResult
+from tengen.search.result import GameTreeResult
 
 
 def minimax(state: AnyState, depth: int, evaluation: Callable[[AnyState], int], budget: Budget | None = None) -> int:
@@ -35,7 +35,7 @@ def minimax_search(
     evaluation: Callable[[AnyState], int],
     budget: Budget | None = None,
     moves: list[int] | None = None,
-) -> SearchResult:
+) -> GameTreeResult:
     """The value of every move at the root (all legal ones, or `moves`), and the best of them, of equals the first.
 
     When the budget is spent, `BudgetSpent` goes to the caller.
@@ -45,11 +45,11 @@ def minimax_search(
     budget = budget or Budget()
     moves = state.legal_moves() if moves is None else moves
     if not moves:
-        return SearchResult(RESIGN, None)
+        return GameTreeResult(RESIGN, None)
     sign = 1 if state.to_play == FIRST else -1
     values = {move: sign * _a_ply_later(minimax(state.play(move), depth - 1, evaluation, budget)) for move in moves}
     best = max(moves, key=values.__getitem__)
-    return SearchResult(best, values[best], values, (best,), depth, budget.nodes)
+    return GameTreeResult(best, values[best], values, (best,), depth, budget.nodes)
 
 
 def _a_ply_later(value: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class GameTreeResult:
     """The best move and its line. Values are as the player to move sees them, in the unit of the game's `evaluate`."""
 
     move: int
