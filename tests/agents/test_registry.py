@@ -68,7 +68,7 @@ def test_a_limit_is_added_where_a_spec_has_none(spec: str, limits: dict[str, int
     assert with_limit(spec, **limits) == limited
 
 
-@pytest.mark.parametrize("spec", ["minimax", "policy", "fast-policy"])
+@pytest.mark.parametrize("spec", ["policy", "fast-policy"])
 def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
     agent, state = load_agent(spec), microchess.State.new()
     assert isinstance(agent, NeedsCheck)
@@ -78,7 +78,7 @@ def test_players_of_go_say_so_when_they_are_given_microchess(spec: str) -> None:
     agent.close()
 
 
-@pytest.mark.parametrize("spec", ["random", "alphabeta:depth=3", "uct:playouts=100"])
+@pytest.mark.parametrize("spec", ["random", "minimax:depth=1", "alphabeta:depth=3", "uct:playouts=100"])
 def test_players_of_every_game_finish_a_game_of_microchess(spec: str) -> None:
     def play(seed: int) -> microchess.State:
         agent, state = load_agent(spec, seed), microchess.State.new(rules="ncsoft")

@@ -360,7 +360,7 @@ class State:
         return board_text(self)
 
     def __repr__(self) -> str:
-        return f"<State {self.size}x{self.size} {self.rules.name}, move {self.move_number}>"
+        return f"<go.State {self.size}x{self.size} {self.rules.name}, move {self.move_number}>"
 
     def _repr_svg_(self) -> str:
         return board_svg(self)

@@ -270,7 +270,7 @@ class State:
         return board_text(self)
 
     def __repr__(self) -> str:
-        return f"<State microchess {self.fen()}>"
+        return f"<microchess.State {self.fen()}>"
 
     def _repr_svg_(self) -> str:
         return board_svg(self)
