@@ -1,7 +1,7 @@
 """Who plays: worker objects, and the processes of this machine that host them.
 
-The loop knows its workers only by `start`, `map` and `close`: calls of methods of a worker object go out, results
-come back in the order in which they are ready. A cluster runtime that offers the same three can take the place
+The loop uses its workers only by `start`, `map` and `close`: calls of methods of a worker object go out, results
+come back in the order in which they are ready. Another runtime that offers the same three can take the place
 of `LocalWorkers`. A call carries all that it needs (which model, how many positions), so any worker can take it.
 """
 
