@@ -37,7 +37,7 @@ class ProgressBars(Watcher):
 
     def chosen(self, files: int, games: int) -> None:
         self._files = files
-        self._say(f"{games:,} games in {files} archives")
+        self._print(f"{games:,} games in {files} archives")
 
     def started(self, name: str, received: int, total: int | None) -> None:
         self._forget()
@@ -50,21 +50,21 @@ class ProgressBars(Watcher):
             self._progress.update(self._task, completed=received)
 
     def waiting(self, name: str, reason: str, seconds: float) -> None:
-        self._say(f"{name}: {reason}; trying again in {seconds:.1f} s", "yellow")
+        self._print(f"{name}: {reason}; trying again in {seconds:.1f} s", "yellow")
 
     def damaged(self, name: str, reason: str) -> None:
-        self._say(f"{name} {reason}; fetching it again", "yellow")
+        self._print(f"{name} {reason}; fetching it again", "yellow")
 
     def present(self, name: str, games: int, fetched: bool) -> None:
         self._done += 1
         self._forget()
         if fetched:
-            self._say(f"[{self._done}/{self._files}] {name}: {games:,} games")
+            self._print(f"[{self._done}/{self._files}] {name}: {games:,} games")
 
     def _forget(self) -> None:
         if self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
 
-    def _say(self, line: str, style: str | None = None) -> None:
+    def _print(self, line: str, style: str | None = None) -> None:
         self._progress.console.print(line, style=style, markup=False, soft_wrap=True)

@@ -46,7 +46,7 @@ def show(
         svg.write_text(board_svg(state), encoding="utf-8")
         typer.echo(f"Wrote {svg}")
         return
-    typer.echo("\n".join(str(state).splitlines()[:-1]))  # without its last line, which judges by the rules
+    typer.echo("\n".join(str(state).splitlines()[:-1]))  # without its last line, which scores by the rules
     for line in _facts(dataset, game, ply):
         typer.echo(line)
 

@@ -16,7 +16,7 @@ def judge(
     folder: Annotated[Path | None, typer.Option(help="Folder of the tables; your cache folder if not given.")] = None,
     examples: Annotated[int, typer.Option(min=0, help="How many mistakes to show as positions.")] = 3,
 ) -> None:
-    """Count how often each player threw away a win or a draw in positions that the tables know.
+    """Count how often each player threw away a win or a draw in positions of the tables.
 
     Games under other rules than standard are left out, for the tables hold for those alone.
 

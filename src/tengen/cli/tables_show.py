@@ -1,4 +1,4 @@
-"""`tengen tables show`: what the endgame tables know of a position, of a material, or at all."""
+"""`tengen tables show`: the endgame tables' values of a position or a material, or a summary."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

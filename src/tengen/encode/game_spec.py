@@ -24,7 +24,7 @@ class GameSpec:
         if self.encoder.game != self.options.game:
             raise EncoderError(f"the encoder {self.encoder_name} is of {self.encoder.game}, not of {self.options.game}")
         if getattr(self.encoder, "needs_ages", False):
-            raise EncoderError(f"self-play does not know the encoder {self.encoder_name}: take compact, simple or zero")
+            raise EncoderError(f"self-play cannot use the encoder {self.encoder_name}: take compact, simple or zero")
 
     @cached_property
     def game(self) -> Game:

@@ -70,7 +70,7 @@ class GoEncoder(Encoder):
     def encode_games(self, games: GoGames, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, N, N], in C order."""
         if self.needs_ages:
-            raise EncoderError(f"self-play does not know the encoder {self.name}: take compact, simple or zero")
+            raise EncoderError(f"self-play cannot use the encoder {self.name}: take compact, simple or zero")
         positions = Positions(games.boards, games.past, np.empty((count, 0), np.int16), games.komi)
         self.kernel(positions, out[:count].reshape(count, self.planes, -1))
 

@@ -45,7 +45,7 @@ class LegalActions(spaces.Discrete):
 class GameEnv(AECEnv):  # type: ignore[misc]
     """One game after another, by the same kernels as search and self-play.
 
-    `position` is the friendly state of the game under way.
+    `position` is the state of the game under way.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A duel: many games between two models at once, in lock-step, to see which one is better.
+"""A duel: many games between two models at once, to see which one is better.
 
 Games come in pairs with the same random opening, each model beginning once. The gate of the zero loop and the round
 robins of its generations are made of duels; `arena.match` is for any agents, one game at a time.

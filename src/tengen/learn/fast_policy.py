@@ -48,7 +48,7 @@ from tengen.search.fast_policy import (
 from tengen.search.fast_shapes import ShapeTables, shape_tables
 
 _FIRST_SQUARES: Final = 0.01  # what the sums of squared gradients begin with
-_IMPOSSIBLE: Final = -50.0  # the score of moves that the policy does not know, in measures
+_IMPOSSIBLE: Final = -50.0  # the score of moves that the policy cannot play, in measures
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class FastProgress:
     games_in_all: int
     positions: int
     loss: float
-    """Mean over the chunk, each position judged before it was learned from."""
+    """Mean over the chunk, each position measured before it was learned from."""
     speed: float
     """Positions learned from per second."""
     validation: dict[str, Any]

@@ -19,7 +19,7 @@ class SelfPlaySettings:
     search: Annotated[str, "gumbel (sequential halving, learns from few simulations) or puct (AlphaGo Zero's)."] = (
         "gumbel"
     )
-    simulations: Annotated[int, "Simulations for a move."] = 32
+    simulations: Annotated[int, "Simulations per move."] = 32
     slots: Annotated[int, "Games under way at once in each worker."] = 256
     full_share: Annotated[
         float, "Playout-cap randomisation: the share of moves that are searched in full and learned from."
@@ -30,18 +30,20 @@ class SelfPlaySettings:
     exploration: Annotated[float, "PUCT: the weight of the prior, c."] = 1.5
     noise: Annotated[float, "PUCT: the share of Dirichlet noise at the root."] = 0.25
     alpha: Annotated[float, "PUCT: the noise's alpha; 0: ten divided by the number of legal moves."] = 0.0
-    prune: Annotated[bool, "PUCT: learn from visits without those that only exploration asked for."] = True
+    prune: Annotated[bool, "PUCT: policy-target pruning, which leaves visits out that only exploration asked for."] = (
+        True
+    )
     temperature: Annotated[
         float, "In the opening, moves are drawn from the policy to the power of 1 / temperature."
     ] = 1.0
-    temperature_plies: Annotated[int, "How many plies that opening has."] = 8
-    random_plies: Annotated[int, "Each game begins with 0 to so many random moves, for variety."] = 2
-    keep_trees: Annotated[bool, "Search on in the tree of the last move."] = False
+    temperature_plies: Annotated[int, "Length of that opening, in plies."] = 8
+    random_plies: Annotated[int, "Each game starts with 0 to this many random moves."] = 2
+    keep_trees: Annotated[bool, "Reuse the search tree of the last move."] = False
     komi_spread: Annotated[
         float, "Go: each game's komi is drawn from --komi, up to so many points more or less. 0: always --komi."
     ] = 0.0
     resign: Annotated[float, "Resign below this value (-0.95, say) for both moves of a round; -1: never."] = -1.0
-    resign_keep: Annotated[float, "Share of games played to the end all the same, to see who resigned in error."] = 0.1
+    resign_keep: Annotated[float, "Share of games that are played on after a resignation, to measure wrong ones."] = 0.1
 
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:

@@ -31,23 +31,21 @@ class SupervisedConfig:
         "A kind of network with its settings: small, medium, large, alphago:layers=13,filters=192, "
         "residual:blocks=6,filters=64. With value=yes it learns who won, too.",
     ] = "small"
-    optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
-    rate: Annotated[float, "Learning rate; 0 takes the optimiser's usual one."] = 0.0
-    momentum: Annotated[float, "How much of its last step sgd keeps."] = 0.9
+    optimizer: Annotated[str, f"Optimiser: {', '.join(OPTIMIZERS)}."] = "sgd"
+    rate: Annotated[float, "Learning rate; 0: the default of the optimiser."] = 0.0
+    momentum: Annotated[float, "Momentum of sgd."] = 0.9
     decay: Annotated[float, "Weight decay: adds decay / 2 * |weights|^2 to the loss."] = 1e-4
-    schedule: Annotated[str, f"How the learning rate goes on after the warm-up: {', '.join(SCHEDULES)}."] = "cosine"
+    schedule: Annotated[str, f"Learning-rate schedule after the warm-up: {', '.join(SCHEDULES)}."] = "cosine"
     warm_up: Annotated[float, "Share of the run in which the learning rate rises from zero."] = 0.01
-    clip: Annotated[float, "Longest gradient; 0 for any length."] = 1.0
-    batch: Annotated[int, "Positions in a step of the optimiser."] = 128
-    positions: Annotated[int, "How many positions to learn from in all; 0 to go by --hours alone."] = 1_000_000
-    hours: Annotated[
-        float, "Hours of training, after which it ends in any case; the schedule is fitted to them. 0 for no limit."
-    ] = 0.0
+    clip: Annotated[float, "Clip gradients to this norm; 0: no clipping."] = 1.0
+    batch: Annotated[int, "Batch size, in positions."] = 128
+    positions: Annotated[int, "Positions to learn from; 0: as many as --hours allow."] = 1_000_000
+    hours: Annotated[float, "Hours of training at most; the schedule is fitted to them. 0: no limit."] = 0.0
     epoch: Annotated[int, "Positions between two validations."] = 50_000
     validate: Annotated[int, "Test positions for a validation."] = 4096
-    patience: Annotated[int, "Stop after so many validations without a better loss; 0 for never."] = 0
+    patience: Annotated[int, "Early stopping: stop after this many validations without a better loss; 0: never."] = 0
     average: Annotated[
-        float, "Decay of the running average of weights that is validated and saved (0.999, say); 0 for none."
+        float, "Decay of the running average of the weights, which is validated and saved (such as 0.999); 0: none."
     ] = 0.0
     smoothing: Annotated[float, "Label smoothing."] = 0.0
     value_weight: Annotated[
@@ -61,18 +59,20 @@ class SupervisedConfig:
     bf16: Annotated[bool, "Compute in 16-bit bfloat where that is safe: up to twice as fast on newer processors."] = (
         True
     )
-    symmetries: Annotated[bool, "Turn and mirror every position at random: eight games out of one."] = True
+    symmetries: Annotated[bool, "Rotate and reflect every position at random."] = True
     size: Annotated[int, "Size of the board."] = 19
     games: Annotated[int, "Games to draw; 0 for all."] = 0
     min_rank: Annotated[int, "Both players at least so strong (1 is 1 dan, 11 professional 1 dan); 0 for any."] = 0
     first_year: Annotated[int, "Games of this year or later."] = 0
     last_year: Annotated[int, "Games of this year or earlier."] = 9999
     handicap: Annotated[str, "Games with a handicap: any, only or none."] = "any"
-    seed: Annotated[int, "Of first weights and shuffling: the same seed gives the same network."] = 1
+    seed: Annotated[
+        int, "Random seed of the first weights and the shuffling: the same seed gives the same network."
+    ] = 1
     start_from: Annotated[
-        str, "A model (file or bundled name) whose weights to begin with; compact may start compact-komi."
+        str, "A model (file or bundled name) whose weights to start from; compact may start compact-komi."
     ] = ""
-    threads: Annotated[int, "Threads that compute."] = 1
+    threads: Annotated[int, "Threads that train."] = 1
     loaders: Annotated[int, "Threads that prepare positions."] = 1
     checkpoint: Annotated[int, "Steps between two checkpoints."] = 200
 

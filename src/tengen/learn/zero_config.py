@@ -57,40 +57,42 @@ class ZeroConfig(SelfPlaySettings):
     komi: Annotated[float, "Go: points that White gets for moving second."] = 3.5
     double_step: Annotated[bool, "Microchess: whether a pawn may begin with two steps."] = True
     encoder: Annotated[str, "How positions are shown to the network."] = "compact"
-    limit: Annotated[int, "Go: moves after which a game is counted as it stands; 0: three times the points."] = 0
+    limit: Annotated[int, "Go: moves after which a game is scored as it stands; 0: three times the points."] = 0
     network: Annotated[str, "A kind of network with its settings; it needs a value head."] = (
         "residual:blocks=2,filters=32,first_kernel=3,value=yes,ownership=yes,score=yes"
     )
-    start_from: Annotated[str, "A model, by its name or path, whose weights to begin with instead of nothing."] = ""
-    seed: Annotated[int, "Of first weights, games and shuffling."] = 1
+    start_from: Annotated[str, "A model, by name or path, whose weights to start from."] = ""
+    seed: Annotated[int, "Random seed of the first weights, the games and the shuffling."] = 1
 
-    hours: Annotated[float, "How long to learn, all calls of the command counted together; 0: until stopped."] = 0.25
+    hours: Annotated[float, "Hours to learn, over all calls of the command; 0: until you stop it."] = 0.25
     iterations: Annotated[int, "How many rounds of self-play and training; 0: as many as the time allows."] = 0
     positions: Annotated[int, "Positions that one round of self-play adds."] = 20_000
     first_simulations: Annotated[
-        int, "Simulations for a move in the first round; they rise to --simulations over --ramp rounds. 0: no rise."
+        int, "Simulations per move in the first round; they rise to --simulations over --ramp rounds. 0: no rise."
     ] = 0
     ramp: Annotated[int, "Rounds over which the simulations rise."] = 10
 
     reuse: Annotated[float, "How often a position is learned from, on average."] = 3.0
-    window_first: Annotated[int, "Positions up to which nothing is forgotten."] = 100_000
+    window_first: Annotated[int, "Size up to which the replay window keeps every position."] = 100_000
     window_growth: Annotated[
-        float, "Then the window of positions to learn from grows with the run's positions to this power (KataGo: 0.75)."
+        float, "Then the window grows with the number of positions to this power (KataGo: 0.75)."
     ] = 0.75
-    window_share: Annotated[float, "How fast that growth begins: new places in the window per new position."] = 0.4
-    window_most: Annotated[int, "The window's largest size; memory and disk go by it."] = 1_000_000
-    batch: Annotated[int, "Positions in a step of the optimiser."] = 512
-    symmetries: Annotated[bool, "Go: turn and mirror every position at random."] = True
+    window_share: Annotated[float, "How fast that growth starts: positions added to the window per new position."] = 0.4
+    window_most: Annotated[int, "Largest size of the window; memory and disk space are proportional to it."] = 1_000_000
+    batch: Annotated[int, "Batch size, in positions."] = 512
+    symmetries: Annotated[bool, "Go: rotate and reflect every position at random."] = True
 
-    optimizer: Annotated[str, f"The rule that moves the weights: {', '.join(OPTIMIZERS)}."] = "sgd"
+    optimizer: Annotated[str, f"Optimiser: {', '.join(OPTIMIZERS)}."] = "sgd"
     rate: Annotated[float, "Learning rate."] = 0.05
-    momentum: Annotated[float, "How much of its last step sgd keeps."] = 0.9
+    momentum: Annotated[float, "Momentum of sgd."] = 0.9
     decay: Annotated[float, "Weight decay: adds decay / 2 * |weights|^2 to the loss."] = 1e-4
-    schedule: Annotated[str, f"How the rate goes on over --hours or --iterations: {', '.join(SCHEDULES)}."] = "constant"
-    rate_floor: Annotated[float, "The share of the rate that the schedule leaves at the end."] = 0.1
-    warm_up: Annotated[int, "Steps over which the rate rises from zero at the very beginning."] = 200
-    clip: Annotated[float, "Longest gradient; 0 for any length."] = 0.0
-    average: Annotated[float, "Decay of the running average of weights that plays and is kept; 0 for none."] = 0.998
+    schedule: Annotated[str, f"Learning-rate schedule over --hours or --iterations: {', '.join(SCHEDULES)}."] = (
+        "constant"
+    )
+    rate_floor: Annotated[float, "Share of the rate that is left at the end of the schedule."] = 0.1
+    warm_up: Annotated[int, "Steps over which the rate rises from zero at the start."] = 200
+    clip: Annotated[float, "Clip gradients to this norm; 0: no clipping."] = 0.0
+    average: Annotated[float, "Decay of the running average of the weights, which plays and is saved; 0: none."] = 0.998
     bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe."] = False
     policy_weight: Annotated[float, "Weight of the policy loss, a cross entropy."] = 1.0
     value_weight: Annotated[
@@ -107,8 +109,8 @@ class ZeroConfig(SelfPlaySettings):
     gate_games: Annotated[int, "Games of that duel."] = 100
     duel_every: Annotated[int, "Rounds between two duels with past models, which give the ratings; 0: never."] = 5
     duel_games: Annotated[int, "Games against each of them."] = 40
-    past: Annotated[int, "How many past models to meet then."] = 2
-    duel_simulations: Annotated[int, "Simulations for a move in duels; 0: as in self-play."] = 0
+    past: Annotated[int, "How many past models to play in these duels."] = 2
+    duel_simulations: Annotated[int, "Simulations per move in duels; 0: as in self-play."] = 0
 
     workers: Annotated[int, "Processes that play; 0: one a core."] = 0
     threads: Annotated[int, "Threads that train; 0: all cores, or one with --overlap."] = 0

@@ -61,9 +61,9 @@ def draw_ratings(ratings: Mapping[int, Rating], chain: Mapping[int, float]) -> b
     generations = sorted(ratings)
     first = generations[0]
     if len(chain) > 1:
-        told = sorted(generation for generation in chain if generation >= first)
+        rated = sorted(generation for generation in chain if generation >= first)
         base = chain.get(first, 0.0)
-        axes.plot(told, [chain[each] - base for each in told], color=GREY, linewidth=1.2, label="the run's own")
+        axes.plot(rated, [chain[each] - base for each in rated], color=GREY, linewidth=1.2, label="the run's own")
     elo = [ratings[each].elo for each in generations]
     reach = [1.96 * ratings[each].error for each in generations]
     axes.errorbar(generations, elo, reach, color=BLUE, marker="o", capsize=3, linewidth=1.8, label="round robin")

@@ -1,4 +1,4 @@
-"""`Model`: a model file ready to use, from friendly states to probabilities."""
+"""`Model`: a model file ready to use, from states to probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ class Model:
                 raise ValueError(f"a game of {self.card.game} that goes on is needed, and this one {what}")
         logits, values = self.evaluator.evaluate(self.encoder.encode(states))
         policy = np.zeros_like(logits)
-        for row, said, state in zip(policy, logits, states):
+        for row, logit, state in zip(policy, logits, states):
             legal = [state.action_of(move) for move in state.legal_moves()]
-            weights = np.exp(said[legal] - said[legal].max())
+            weights = np.exp(logit[legal] - logit[legal].max())
             row[legal] = weights / weights.sum()
         return policy, values
 

@@ -1,4 +1,4 @@
-"""Eight bits instead of 32: what a network needs to know to be played in integers, and how well it then plays.
+"""Eight bits instead of 32: how a network is made ready to be played in integers, and how well it then plays.
 
     known, unseen = apart(planes)
     ranges = calibrate(network.architecture, network.weights(), known)
