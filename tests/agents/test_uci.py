@@ -365,14 +365,14 @@ def test_fairy_stockfish_knows_the_game_as_we_do(fairy_stockfish: str, double_st
     """Perft 1 of Fairy-Stockfish names exactly our legal moves, all through random games."""
     engine = UciConnection([fairy_stockfish], "fairy-stockfish")
     try:
-        engine.tell(f"setoption name VariantPath value {variants_path()}")
-        engine.tell(f"setoption name UCI_Variant value {'microchessds' if double_step else 'microchess'}")
+        engine.send(f"setoption name VariantPath value {variants_path()}")
+        engine.send(f"setoption name UCI_Variant value {'microchessds' if double_step else 'microchess'}")
         rng, seen = np.random.default_rng(1), 0
         for _ in range(8):
             state = microchess.State.new(double_step=double_step)
             while not state.is_over:
                 moves = " ".join(state.move_name(move) for _, move in state.moves)
-                engine.tell(f"position startpos moves {moves}" if moves else "position startpos")
+                engine.send(f"position startpos moves {moves}" if moves else "position startpos")
                 lines = engine.ask("go perft 1", "Nodes", 20)
                 named = {line.split(":")[0] for line in lines[:-1] if line.endswith(": 1")}
                 assert named == {state.move_name(move) for move in state.legal_moves()}, state.fen()

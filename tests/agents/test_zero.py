@@ -12,7 +12,7 @@ import pytest
 from tengen.agents import zero
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.registry import load_agent
-from tengen.agents.zero import Gumbel, Zero, ZeroAgent
+from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.game import game_of
@@ -27,7 +27,7 @@ from tengen.search.puct import PuctParameters
 from ..games.go.positions import state_from
 from ..search.networks import searcher_of
 
-KINDS = {"zero": Zero, "gumbel": Gumbel}
+KINDS = {"zero": ZeroSettings, "gumbel": GumbelSettings}
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 START = go.State.new(5, "chinese", 3.5)
 

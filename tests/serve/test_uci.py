@@ -23,7 +23,7 @@ from tengen.games.state import AnyState
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.serve.uci import COMMANDS, UciServer
-from tengen.serve.uci_protocol import LONGEST_LINE, Go, parse_go, parse_option, parse_position
+from tengen.serve.uci_protocol import LONGEST_LINE, GoCommand, parse_go, parse_option, parse_position
 
 START = "knbr/p3/4/3P/RBNK w Qk - 0 1"
 
@@ -445,7 +445,7 @@ def test_no_bytes_end_the_conversation(data: bytes) -> None:
 
 @given(st.lists(st.text(max_size=12), max_size=12))
 def test_parsers_take_any_words(words: list[str]) -> None:
-    assert isinstance(parse_go(words), Go)
+    assert isinstance(parse_go(words), GoCommand)
     assert isinstance(parse_option(words), tuple)
     try:
         fen, moves = parse_position(words)

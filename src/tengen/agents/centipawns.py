@@ -1,4 +1,4 @@
-"""Chances to win, and the hundredths of a pawn in which chess programs tell them: 0 is 0.5, 100 is 0.64."""
+"""Chances to win, and the hundredths of a pawn in which chess programs report them: 0 is 0.5, 100 is 0.64."""
 
 import math
 from typing import Final

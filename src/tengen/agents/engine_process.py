@@ -58,7 +58,7 @@ class EngineProcess:
             raise self.death() from None
 
     def death(self) -> AgentError:
-        """The error that tells how an engine ended whose output has."""
+        """The error for an engine whose output has ended, with how it ended."""
         try:
             code: int | None = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:

@@ -51,7 +51,7 @@ class ForeignEngine(ABC, Generic[C]):
 
     @abstractmethod
     def _greet(self, connection: C) -> None:
-        """Get to know an engine that has just started, and forget what another one was told."""
+        """Ask an engine that has just started for its abilities, and forget what another one was sent."""
 
     def _connected(self) -> C:
         """The running engine, started if need be."""

@@ -1,6 +1,6 @@
 """A foreign engine that speaks GTP, as an agent: GNU Go, Pachi, KataGo, or another Tengen.
 
-The engine is started when it is first needed and told only what it does not know yet: usually the moves
+The engine is started when it is first needed and gets only what is new to it: usually the moves
 since its own last one. When it dies, hangs or talks nonsense, `choose` raises AgentError with the reason,
 and the next `choose` starts it afresh.
 """
@@ -87,7 +87,7 @@ class GtpEngine(ForeignEngine[GtpConnection]):
     def ask(self, command: str, timeout: float | None = None) -> str:
         """The answer to any other command, such as `final_score`; AgentError if there is none.
 
-        The engine's game may be another afterwards, so the next `choose` tells it anew.
+        The engine's game may be another afterwards, so the next `choose` sends all of it again.
         """
         self._connected()
         self._known = None
@@ -141,7 +141,7 @@ class GtpEngine(ForeignEngine[GtpConnection]):
             self._send(f"play {_COLORS[color]} {to_gtp(move, size)}")
 
     def _tell_rules(self, rules: RuleSet) -> None:
-        """Set the rules where the engine can be told; others were started with the rules they play by."""
+        """Set the rules where the engine has a command for it; others were started with the rules they play by."""
         if "kata-set-rules" not in self._commands:
             return
         for text in (rules_as_json(rules), rules.name):

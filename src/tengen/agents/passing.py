@@ -54,7 +54,7 @@ def count_now(state: go.State, seconds: float | None = None) -> Count:
 
 
 def may_pass(state: go.State, seconds: float | None = None) -> bool:
-    """Whether a pass does no harm, for an agent that has no search to tell it what else there is to gain."""
+    """Whether a pass does no harm, for an agent without a search that could find a better move."""
     return state.is_legal(PASS) and count_now(state, seconds).verdict is not Pass.LOSES
 
 

@@ -20,7 +20,7 @@ from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.random import Random, RandomAgent
 from tengen.agents.uci import Uci, UciEngine
 from tengen.agents.uct import Uct, UctAgent
-from tengen.agents.zero import Gumbel, Zero, ZeroAgent
+from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
 from tengen.games.options import parse_setting
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, read_card
@@ -38,8 +38,8 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "mcts": (Mcts, MctsAgent),
     "policy": (Policy, PolicyAgent),
     "fast-policy": (FastPolicySettings, FastPolicyAgent),
-    "zero": (Zero, ZeroAgent),
-    "gumbel": (Gumbel, ZeroAgent),
+    "zero": (ZeroSettings, ZeroAgent),
+    "gumbel": (GumbelSettings, ZeroAgent),
     "uci": (Uci, UciEngine),
 }
 _ALL_DAY = 86_400

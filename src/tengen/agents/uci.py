@@ -48,7 +48,7 @@ class Uci:
                 raise ValueError(f"uci:{name}={value} is not possible: give at least 1")
 
     def limits(self, seconds: float | None) -> dict[str, int]:
-        """What `go` is told: the limits of the settings, and a clock's `seconds` if they are fewer."""
+        """The arguments of `go`: the limits of the settings, and a clock's `seconds` if they are fewer."""
         limits = {"movetime": self.movetime, "nodes": self.nodes, "depth": self.depth}
         given = {name: value for name, value in limits.items() if value is not None}
         given = given or {"movetime": DEFAULT_MOVETIME}
@@ -118,7 +118,7 @@ class UciEngine(ForeignEngine[UciConnection]):
         least, most = option.least, option.most
         if (least is not None and value < least) or (most is not None and value > most):
             raise AgentError(f"{self.name} cannot set {name} to {value}: it takes {least} to {most}")
-        connection.tell(f"setoption name {option.name} value {value}")
+        connection.send(f"setoption name {option.name} value {value}")
 
     # ------------------------------------------------------------------------------- the game, the answer
 
@@ -130,18 +130,18 @@ class UciEngine(ForeignEngine[UciConnection]):
         if "uci_variant" not in self._options:
             raise AgentError(f"{self.name} plays no variants of chess: use one that does, such as fairy-stockfish")
         if wanted not in self._options["uci_variant"].choices and "variantpath" in self._options:
-            connection.tell(f"setoption name VariantPath value {variants_path()}")
+            connection.send(f"setoption name VariantPath value {variants_path()}")
             self._options = connection.options(self.timeout)
         if wanted not in self._options["uci_variant"].choices:
             raise AgentError(f"{self.name} does not know the variant {wanted!r}")
-        connection.tell(f"setoption name UCI_Variant value {wanted}")
+        connection.send(f"setoption name UCI_Variant value {wanted}")
         self._variant, self._known = wanted, None
 
     def _choose_rules(self, wanted: str) -> None:
         """Tell an engine that asks, as another Tengen does, how games end; others play by the standard rules."""
         option = self._options.get("rules")
         if option is not None and wanted in option.choices and wanted != self._rules:
-            self._connected().tell(f"setoption name {option.name} value {wanted}")
+            self._connected().send(f"setoption name {option.name} value {wanted}")
             self._rules, self._known = wanted, None
 
     def _tell_position(self, state: microchess.State) -> None:
@@ -150,13 +150,13 @@ class UciEngine(ForeignEngine[UciConnection]):
         self._choose_rules(state.rules)
         words = ["position", "fen", *state.setup.fen().split(), *(["moves"] if moves else []), *moves]
         if self._known is None or self._known != words[: len(self._known)]:
-            self._connected().tell("ucinewgame")
-        self._connected().tell(" ".join(words))
+            self._connected().send("ucinewgame")
+        self._connected().send(" ".join(words))
         self._send("isready", "readyok")
         self._known = words
 
     def _decision(self, state: microchess.State, answer: Sequence[str]) -> Decision:
-        """The move of a `bestmove` line, explained by the last line that tells what the search found."""
+        """The move of a `bestmove` line, explained by the last line about what the search found."""
         word = answer[-1].split()[1] if " " in answer[-1] else ""
         try:
             move = state.parse_move(word)
@@ -165,10 +165,10 @@ class UciEngine(ForeignEngine[UciConnection]):
         wrong = state.why_illegal(move)
         if wrong is not None:
             raise AgentError(f"{self.name} played {word[:60]}, which is not legal: {wrong}")
-        told = [line.split() for line in answer if line.startswith("info ") and " pv " in line and " score " in line]
-        if not told:
+        lines = [line.split() for line in answer if line.startswith("info ") and " pv " in line and " score " in line]
+        if not lines:
             return Decision(move)
-        info = told[-1]
+        info = lines[-1]
         line = _line_of_play(state, info[info.index("pv") + 1 :])
         depth, nodes = _number(info, "depth"), _number(info, "nodes")
         note = ", ".join([f"depth {depth}"] * (depth is not None) + [f"{nodes} nodes"] * (nodes is not None))

@@ -42,8 +42,8 @@ class UciConnection:
         self._lines = _Lines()
         self._process = EngineProcess(argv, name, partial(_read_lines, lines=self._lines))
 
-    def tell(self, command: str) -> None:
-        """A command that has no answer."""
+    def send(self, command: str) -> None:
+        """Send a command that has no answer."""
         self._process.send(command)
 
     def ask(self, command: str, last_word: str, timeout: float) -> list[str]:

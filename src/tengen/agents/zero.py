@@ -24,8 +24,7 @@ from tengen.games.microchess.tables_material import MAX_PIECES
 from tengen.games.options import Options
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
-from tengen.search.gumbel import Gumbel as GumbelRule
-from tengen.search.gumbel import GumbelParameters
+from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.leaves import KnownPositions, LeafEvaluation, Leaves, NetworkEvaluation
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
@@ -83,7 +82,7 @@ class _NetworkSearch:
 
 
 @dataclass(frozen=True)
-class Zero(_NetworkSearch):
+class ZeroSettings(_NetworkSearch):
     """AlphaGo Zero's search: PUCT with a network's policy and value."""
 
     exploration: float = PuctParameters().exploration
@@ -99,7 +98,7 @@ class Zero(_NetworkSearch):
 
 
 @dataclass(frozen=True)
-class Gumbel(_NetworkSearch):
+class GumbelSettings(_NetworkSearch):
     """Gumbel search: sequential halving among the moves that a network proposes."""
 
     draws_by_noise: ClassVar[bool] = True
@@ -123,13 +122,13 @@ class Gumbel(_NetworkSearch):
 
     def rule(self) -> SearchRule:
         """Gumbel search."""
-        return GumbelRule(GumbelParameters(self.considered, value_scale=self.value_scale))
+        return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
 
 
 class ZeroAgent(TreeSearchAgent):
     """A network with a search; which one, its settings say."""
 
-    def __init__(self, settings: Zero | Gumbel, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: ZeroSettings | GumbelSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._evaluator, self._card = load_evaluator(settings.model, settings.backend)
         if not self._evaluator.architecture.value:
             raise AgentError(f"{settings.model} has no value head, which a search needs: train it by tengen learn zero")

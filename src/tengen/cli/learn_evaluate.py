@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tengen.learn.evaluate import Evaluation
+    from tengen.learn.evaluate import ModelEvaluation
     from tengen.learn.measure import PolicyMeasures
 
 
@@ -60,7 +60,7 @@ def evaluate(
 
 def _evaluate(
     model: str, data: Path, split: str, positions: int, min_rank: int, seed: int, backend: str, threads: int
-) -> "Evaluation":
+) -> "ModelEvaluation":
     """Measure under a progress bar on standard error."""
     from typing import cast
 
@@ -86,7 +86,7 @@ def _evaluate(
         )
 
 
-def _table(evaluation: "Evaluation") -> "Table":
+def _table(evaluation: "ModelEvaluation") -> "Table":
     from rich import box
     from rich.table import Table
 

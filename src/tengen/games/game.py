@@ -142,8 +142,8 @@ class Game(ABC):
 
     def describe(self, options: Any) -> str:
         """The options in one line for people."""
-        told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.settings().items())
-        return f"{self.title}, {told}" if told else self.title
+        settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.settings().items())
+        return f"{self.title}, {settings}" if settings else self.title
 
     def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
         """The game's own encoder: write the first `count` games to planes: uint8[n, len(meanings), H * W]."""
@@ -195,11 +195,11 @@ class Game(ABC):
             if here.last_move != RESIGN:
                 moves.append(here.previous.move_name(here.last_move))
             here = here.previous
-        told = {name: getattr(record, name) for name in ("first", "second", "event", "termination")}
+        fields = {name: getattr(record, name) for name in ("first", "second", "event", "termination")}
         fields = {
             "game": self.name,
             "options": self.options_of(state).settings(),
-            **{name: text for name, text in told.items() if text},
+            **{name: text for name, text in fields.items() if text},
             "result": record.result or state.result(),
             "moves": moves[::-1],
             "comments": {str(number): text for number, text in sorted(record.comments.items()) if text},

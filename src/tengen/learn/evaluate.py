@@ -23,7 +23,7 @@ BATCH = 256
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class ModelEvaluation:
     """How well a model predicts the moves of a dataset."""
 
     model: str
@@ -57,7 +57,7 @@ def evaluate_policy(
     backend: str = "openvino",
     threads: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, wanted: None,
-) -> Evaluation:
+) -> ModelEvaluation:
     """Measure a policy model, by bundled name or path, on `positions` of the split drawn at random; 0 for all.
 
     Seed 0 draws in the order in which training validates. A fast policy is measured on whole games. `on_progress`
@@ -68,7 +68,7 @@ def evaluate_policy(
     if card.network == FAST_POLICY:
         games = _games_with(games, positions, seed)
         measures = measure_fast_policy(FastPolicy.load(find_model(model)), games)
-        return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
+        return ModelEvaluation(str(model), card, str(data), split, len(games.rows), measures)
     evaluator, _ = load_evaluator(model, backend, threads)
     loader = PositionLoader(games, get_go_encoder(card.encoder), batch=BATCH, seed=seed, symmetries=False)
     wanted = min(positions, loader.positions) if positions else loader.positions
@@ -77,7 +77,7 @@ def evaluate_policy(
         batch = loader.batch_at(start, min(BATCH, wanted - start))
         measures.add_batch(*evaluator.evaluate(batch.planes), batch)
         on_progress(measures.positions, wanted)
-    return Evaluation(str(model), card, str(data), split, len(games.rows), measures)
+    return ModelEvaluation(str(model), card, str(data), split, len(games.rows), measures)
 
 
 def _games_with(games: Selection, positions: int, seed: int) -> Selection:

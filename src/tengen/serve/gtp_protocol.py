@@ -1,6 +1,6 @@
 """The letters of GTP version 2: lines into commands, answers into bytes, words into values.
 
-Nothing here knows Go beyond colours and vertices. Whatever arrives, be it binary junk, numbers of a hundred
+Nothing here is about Go beyond colours and vertices. Whatever arrives, be it binary junk, numbers of a hundred
 thousand digits or a line without end, becomes a command or a GtpError with one of the protocol's messages.
 """
 

@@ -26,7 +26,7 @@ from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, variant_name
 from tengen.games.microchess.game import GAME
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.serve.uci_protocol import (
-    Go,
+    GoCommand,
     parse_go,
     parse_option,
     parse_position,
@@ -101,23 +101,23 @@ class UciServer:
         command = COMMANDS.get(word)
         try:
             if command is None:
-                self._say(f"info string unknown command: {printable(line, 60)}")
+                self._send(f"info string unknown command: {printable(line, 60)}")
             else:
                 command(self, words)
         except BrokenPipeError:
             raise
         except (ValueError, AgentError) as error:
-            self._say(f"info string {printable(str(error))}")
+            self._send(f"info string {printable(str(error))}")
         except Exception as error:
             traceback.print_exc(file=self._log)
-            self._say(f"info string internal error: {printable(f'{type(error).__name__}: {error}')}")
+            self._send(f"info string internal error: {printable(f'{type(error).__name__}: {error}')}")
 
     # ----------------------------------------------------------------------------------------- commands
 
     def uci(self, _: list[str]) -> None:
         variants = " ".join(f"var {name}" for name in _VARIANTS)
         rules = " ".join(f"var {name}" for name in RULE_SETS)
-        self._say(
+        self._send(
             f"id name Tengen {__version__} ({self._spec})",
             "id author The Tengen authors",
             f"option name UCI_Variant type combo default {self._variant} {variants}",
@@ -134,8 +134,8 @@ class UciServer:
                 try:
                     self._agent.check(self.state)
                 except AgentError as error:
-                    self._say(f"info string {printable(str(error))}")
-        self._say("readyok")
+                    self._send(f"info string {printable(str(error))}")
+        self._send("readyok")
 
     def ucinewgame(self, _: list[str]) -> None:
         self._halt()
@@ -180,12 +180,12 @@ class UciServer:
         request = parse_go(words)
         state = _resumed(self.state)
         if state.is_over:
-            self._say(f"info depth 0 score {'mate 0' if state.in_check else 'cp 0'}", "bestmove (none)")
+            self._send(f"info depth 0 score {'mate 0' if state.in_check else 'cp 0'}", "bestmove (none)")
             return
         try:
             self._use(self._spec, with_limit(self._spec, nodes=request.nodes, depth=request.depth, timed=request.timed))
         except (ValueError, OSError, AgentError) as error:  # whatever happens, the program waits for a move
-            self._say(f"info string {printable(str(error))}", "bestmove (none)")
+            self._send(f"info string {printable(str(error))}", "bestmove (none)")
             return
         self._warn(state)
         self._stop.clear()
@@ -205,14 +205,14 @@ class UciServer:
         state = self.state
         moves = " ".join(state.move_name(move) for move in state.legal_moves())
         over = f"Result: {state.result()} ({state.end_reason})" if state.is_over else f"Legal moves: {moves}"
-        self._say("", *str(state).splitlines(), "", f"Fen: {state.fen()}", over)
+        self._send("", *str(state).splitlines(), "", f"Fen: {state.fen()}", over)
 
     def ignore(self, _: list[str]) -> None:
         """What UCI knows and we do not need."""
 
     # ----------------------------------------------------------------------------------------- thinking
 
-    def _think(self, state: microchess.State, request: Go) -> None:
+    def _think(self, state: microchess.State, request: GoCommand) -> None:
         """Decide and say so; in the thread that belongs to it."""
         began = time.monotonic()
         try:
@@ -220,16 +220,16 @@ class UciServer:
             if request.endless:
                 self._stop.wait()
             move = self._playable(state, decision, request)
-            self._say(self._info(state, decision, time.monotonic() - began), f"bestmove {state.move_name(move)}")
+            self._send(self._info(state, decision, time.monotonic() - began), f"bestmove {state.move_name(move)}")
         except BrokenPipeError:
             return
         except Exception as error:  # whatever the agent did, the program waits for a line
             if not isinstance(error, AgentError):
                 traceback.print_exc(file=self._log)
             text = printable(f"{self._agent.name} failed: {type(error).__name__}: {error}")
-            self._say(f"info string {text}", "bestmove (none)")
+            self._send(f"info string {text}", "bestmove (none)")
 
-    def _decide(self, state: microchess.State, request: Go) -> Decision:
+    def _decide(self, state: microchess.State, request: GoCommand) -> Decision:
         agent = self._agent
         if not request.endless:
             return agent.choose(state, request.seconds(0 if state.to_play == WHITE else 1, self._overhead))
@@ -242,7 +242,7 @@ class UciServer:
                 return decision
             seconds = min(2 * seconds, _LONGEST_SLICE)
 
-    def _playable(self, state: microchess.State, decision: Decision, request: Go) -> int:
+    def _playable(self, state: microchess.State, decision: Decision, request: GoCommand) -> int:
         """The move decided on, or the best of those that the program allows; UCI cannot resign."""
         allowed = state.legal_moves()
         if request.moves:
@@ -303,7 +303,7 @@ class UciServer:
         """Report, once for each rule set, that the agent's model was trained with another."""
         text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
         if text is not None and text != self._warned:
-            self._say(f"info string {printable(text)}")
+            self._send(f"info string {printable(text)}")
         self._warned = text
 
     def _loaded(self, spec: str, limited: str) -> Agent:
@@ -316,7 +316,7 @@ class UciServer:
     def _start(self, fen: str | None) -> microchess.State:
         return GAME.new(self._options) if fen is None else GAME.position(fen, self._options)
 
-    def _say(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         with self._writing:
             try:

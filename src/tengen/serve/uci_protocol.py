@@ -19,7 +19,7 @@ _SHORTEST: Final = 0.001
 
 
 @dataclass(frozen=True)
-class Go:
+class GoCommand:
     """What a `go` command asks for; times in milliseconds."""
 
     moves: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def read_lines(stream: BinaryIO) -> Iterator[str]:
             yield line
 
 
-def parse_go(words: Sequence[str]) -> Go:
+def parse_go(words: Sequence[str]) -> GoCommand:
     """The request behind the words of a `go` command; what cannot be understood is left out."""
     numbers: dict[str, int] = {}
     moves: list[str] = []
@@ -78,7 +78,7 @@ def parse_go(words: Sequence[str]) -> Go:
         elif key and _INTEGER.fullmatch(word):
             numbers[key], key = max(0, int(word)), ""
     depth = numbers.get("depth", numbers.get("mate"))
-    return Go(
+    return GoCommand(
         moves=tuple(moves),
         endless=endless,
         movetime=numbers.get("movetime"),

@@ -61,8 +61,8 @@ class Microchess(Game):
 
     def write(self, state: State, record: Record) -> bytes:
         """The game as PGN."""
-        told = {"Event": record.event, "White": record.first, "Black": record.second, "Result": record.result}
-        tags = {name: text for name, text in told.items() if text}
+        fields = {"Event": record.event, "White": record.first, "Black": record.second, "Result": record.result}
+        tags = {name: text for name, text in fields.items() if text}
         if record.termination:
             tags["Termination"] = record.termination
         return to_pgn(state, tags, record.comments).encode()

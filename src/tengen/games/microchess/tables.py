@@ -8,7 +8,7 @@ TableValue(wdl=1, dtm=1)
 
 Values hold under `standard` rules without repetition and the 50-move rule, with castling, with or without the double
 step as the tables were opened. `tengen tables build microchess` makes them; `tables_index.py`, `tables_retrograde.py`,
-`tables_file.py` and `tables_check.py` tell how.
+See `tables_file.py` and `tables_check.py`.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class MoveValue(NamedTuple):
 
 
 def tables_folder() -> Path:
-    """Where the tables are unless told otherwise."""
+    """The default folder of the tables."""
     return user_cache() / "tables" / "microchess"
 
 
@@ -159,7 +159,7 @@ class Tables:
         return moves[0].move if moves else None
 
     def load(self, materials: list[Material] | None = None) -> TablesInMemory:
-        """Tables unpacked, all of them (100 MB) if not told which, for kernels that probe by themselves."""
+        """Tables unpacked, all of them (100 MB) by default, for kernels that probe by themselves."""
         return in_memory(self.materials if materials is None else materials, lambda one: self.file(one).values())
 
     def file(self, material: Material) -> TableFile:
