@@ -20,7 +20,7 @@ from tengen.cli.learn_zero import PANELS
 from tengen.cli.learn_zero_screen import ZeroScreen, clock, round_line, sparkline
 from tengen.cli.main import app
 from tengen.learn.run_directory import read_metrics, read_settings
-from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config
+from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config
 from tengen.learn.zero_progress import ZeroProgress
 
 from ..program import COMMAND
@@ -100,6 +100,16 @@ def read_until(process: "subprocess.Popen[str]", word: str) -> str:
         said += (line := process.stderr.readline())
         assert line, said
     return said
+
+
+def test_a_game_without_a_preset_gets_what_suits_it() -> None:
+    config = game_config("tictactoe", {"hours": 0.5})
+    assert (config.encoder, config.hours, config.preset) == ("tictactoe", 0.5, "")
+    assert "value=yes" in config.network and "ownership" not in config.network
+    done = config.completed()
+    assert (done.size, done.komi, done.rules) == (3, 0.0, ""), "a run records no options that its game does not have"
+    assert game_config("go").completed() == ZeroConfig()
+    assert preset_config("microchess").completed() == preset_config("microchess")
 
 
 def test_killed_and_stopped_it_goes_on(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_the_match_follows_the_model_and_warns_outside_of_what_it_learned(tmp_pa
             "size is not an option of microchess: it has rules, double-step",
         ),
         (["random", "random", "--double-step"], "double-step is not an option of go: it has size, rules, komi"),
-        (["random", "minimax", "--game", "microchess"], "plays Go, and this is a game of Microchess"),
+        (["random", "fast-policy", "--game", "microchess"], "plays Go, and this is a game of Microchess"),
         (["random", "uci:no-such-program", "--game", "microchess"], "no-such-program isn't installed"),
         (["random", "gtp:no-such-program"], "no-such-program"),
         (["random", "random", "--size", "30"], "board size 30"),

@@ -191,7 +191,7 @@ def test_watching_two_bots_play_microchess() -> None:
         ("--no-double-step", "double-step is not an option of go"),
         ("--game checkers", "no game is called 'checkers': choose from go, microchess"),
         ("--game microchess --rules chinese", "'chinese'"),
-        ("--game microchess --opponent minimax", "plays Go, and this is a game of Microchess"),
+        ("--game microchess --opponent fast-policy", "plays Go, and this is a game of Microchess"),
         ("--load nowhere.pgn", "nowhere.pgn: No such file or directory"),
         ("--game microchess --load game.sgf", "game.sgf is a game of Go"),
     ],

@@ -94,7 +94,8 @@ def test_a_random_game_keeps_every_promise(game: Game) -> None:
             if number:
                 assert state.previous is states[number - 1]
             moves = state.legal_moves()
-            assert (moves == []) == state.is_over
+            assert moves or state.is_over, f"nothing is legal and the game not over: let them pass, or end it\n{state}"
+            assert not (moves and state.is_over), f"the game is over, and {moves} are still legal\n{state}"
             assert all(state.why_illegal(move) is None for move in moves)
             assert [state.parse_move(state.move_name(move)) for move in moves] == moves
             assert [state.move_of(state.action_of(move)) for move in moves] == moves
@@ -212,7 +213,7 @@ def test_symmetric_games_look_and_go_on_symmetrically(game: Game) -> None:
     spec, rng = specs(game)[0], np.random.default_rng(6)
     batch, count = spec.batch, len(points)
     for table, length in ((points, batch.height * batch.width), (actions, batch.actions)):
-        assert table.shape == (count, length)
+        assert table.shape == (count, length), "a symmetry orders all squares, and all actions: is a pass among them?"
         assert (np.sort(table, axis=1) == np.arange(length)).all()
         assert (table[0] == np.arange(length)).all(), "symmetry 0 changes nothing"
     games = batch.allocate(count)

@@ -401,9 +401,9 @@ def test_an_agent_that_cannot_be_loaded_any_more_is_told_and_the_program_need_no
 
 
 def test_an_engine_for_another_game_says_so() -> None:
-    lines = converse(b"go\n", "minimax:depth=1")
-    assert lines == ["info string minimax failed: AgentError: minimax plays Go, and this is a game of Microchess",
-                     "bestmove (none)"]  # fmt: skip
+    lines = converse(b"go\n", "fast-policy")
+    failed = "info string fast-policy failed: AgentError: fast-policy plays Go, and this is a game of Microchess"
+    assert lines == [failed, "bestmove (none)"]
 
 
 # ------------------------------------------------------------------------------------------------ rubbish

@@ -8,7 +8,7 @@ import typer
 
 from tengen.cli.config_options import command_line, takes_settings
 from tengen.learn.run_directory import CONFIG_FILE
-from tengen.learn.zero_config import PRESETS, ZeroConfig, preset_config, read_config, run_name
+from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,9 +108,13 @@ def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) 
     """The preset's settings, or those of the run in `out`, with what was given."""
     if preset is not None:
         return preset_config(preset, given)
-    if out is None or not (out / "config.toml").exists():
-        raise ValueError(f"which game? Give --preset, one of {', '.join(PRESETS)}, or --out with the folder of a run")
-    return read_config(out, given)
+    if out is not None and (out / "config.toml").exists():
+        return read_config(out, given)
+    if "game" in given:
+        return game_config(given["game"], given)
+    raise ValueError(
+        f"which game? Give --preset, one of {', '.join(PRESETS)}, or --game, or --out with the folder of a run"
+    )
 
 
 def _print_end(console: "Console", folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from numba import njit
 
 from tengen.encode.liberties import count_strings, mark_ko, mark_liberties
+from tengen.games.borrow import borrow
 from tengen.games.go.board import BLACK, PASSES, TO_PLAY, WHITE, board_at
 
 _LIBERTIES = 3  # as many and more share the last plane
@@ -48,6 +49,7 @@ MEANINGS_WITH_KOMI = (
 @njit(cache=True, nogil=True)
 def encode_compact(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 10 or more, N * N]; planes beyond the tenth are left empty."""
+    positions = borrow(positions)
     cells = positions.boards.color.shape[1]
     stones, liberties = np.empty(cells, np.int64), np.empty(cells, np.int64)
     for i in range(out.shape[0]):
@@ -64,6 +66,7 @@ def encode_compact(positions, out):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def encode_compact_komi(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 25, N * N]."""
+    positions = borrow(positions)
     encode_compact(positions, out)
     for i in range(out.shape[0]):
         komi = positions.komi[i]

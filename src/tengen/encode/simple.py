@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from tengen.encode.liberties import count_strings, mark_ko, mark_liberties
+from tengen.games.borrow import borrow
 from tengen.games.go.board import BLACK, TO_PLAY, board_at
 
 _LIBERTIES = 4  # as many and more share the last plane
@@ -30,6 +31,7 @@ MEANINGS = (
 @njit(cache=True, nogil=True)
 def encode_simple(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 11, N * N]."""
+    positions = borrow(positions)
     cells = positions.boards.color.shape[1]
     stones, liberties = np.empty(cells, np.int64), np.empty(cells, np.int64)
     for i in range(out.shape[0]):

@@ -15,6 +15,7 @@ or handicap stones.
 
 from numba import njit
 
+from tengen.games.borrow import borrow
 from tengen.games.go.board import BLACK, TO_PLAY
 from tengen.games.go.positions import PAST
 
@@ -29,6 +30,7 @@ MEANINGS = (
 @njit(cache=True, nogil=True)
 def encode_zero(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 17, N * N]."""
+    positions = borrow(positions)
     for i in range(out.shape[0]):
         own = positions.boards.info[i, TO_PLAY]
         for t in range(PAST):

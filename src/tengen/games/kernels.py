@@ -151,6 +151,8 @@ def random_playout(games, i, legal, state):  # type: ignore[no-untyped-def]
         count = 0
         for action in range(legal.shape[0]):
             count += legal[action]
+        if count == 0:  # rules that leave nothing to do and no result: a fault, which should not hang the program
+            return state, np.float32(0.0)
         state = next_random(state)
         left = random_below(state, count)
         for action in range(legal.shape[0]):

@@ -69,7 +69,7 @@ def learn_zero(
     (1, 'tictactoe')
     """
     config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
-    out = Path(out)
+    out, config = Path(out), config.completed()
     check_network(config, config.game_spec())
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)

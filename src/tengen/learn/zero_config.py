@@ -80,7 +80,7 @@ class ZeroConfig(SelfPlaySettings):
     window_share: Annotated[float, "How fast that growth starts: positions added to the window per new position."] = 0.4
     window_most: Annotated[int, "Largest size of the window; memory and disk space are proportional to it."] = 1_000_000
     batch: Annotated[int, "Batch size, in positions."] = 512
-    symmetries: Annotated[bool, "Go: rotate and reflect every position at random."] = True
+    symmetries: Annotated[bool, "Rotate and reflect every position at random, where the game allows it."] = True
 
     optimizer: Annotated[str, f"Optimiser: {', '.join(OPTIMIZERS)}."] = "sgd"
     rate: Annotated[float, "Learning rate."] = 0.05
@@ -156,6 +156,15 @@ class ZeroConfig(SelfPlaySettings):
 
         kind = get_game(self.game).options
         return kind.of({field.name: getattr(self, field.name, None) for field in dataclasses.fields(kind)})
+
+    def completed(self) -> "ZeroConfig":
+        """The same with what follows from the game: the rows of its board, and no komi or rules where it has none."""
+        spec = self.game_spec()
+        known = {field.name for field in dataclasses.fields(spec.options)}
+        missing: dict[str, Any] = {"komi": 0.0, "rules": ""}
+        return dataclasses.replace(
+            self, size=spec.batch.height, **{name: value for name, value in missing.items() if name not in known}
+        )
 
     def game_spec(self) -> "GameSpec":
         """The game that this is about, as the network sees it."""
@@ -309,6 +318,20 @@ def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> ZeroCo
     if "first_simulations" in settings and "first_simulations" not in (given or {}):
         settings["first_simulations"] = min(settings["first_simulations"], settings["simulations"])
     return ZeroConfig(**settings)
+
+
+def game_config(game: str, given: Mapping[str, Any] | None = None) -> ZeroConfig:
+    """A configuration for a game without a preset, with a small network and the game's usual encoder."""
+    from tengen.encode.registry import get_encoder
+    from tengen.games.game import get_game
+
+    known, usual = get_game(game), ZeroConfig()
+    settings: dict[str, Any] = {"game": game}
+    if get_encoder(usual.encoder).game != game:
+        settings["encoder"] = known.default_encoder or game
+    if not known.territory:
+        settings["network"] = usual.network.removesuffix(",ownership=yes,score=yes")
+    return ZeroConfig(**{**settings, **(given or {})})
 
 
 def read_config(run: Path, given: Mapping[str, Any] | None = None) -> ZeroConfig:

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tengen.games.borrow import borrow
 from tengen.search.rule import SearchResult, read_roots
 from tengen.search.tree import (
     EXPANDED,
@@ -216,6 +217,7 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
     noise: float32[B, A]; scores: float32[A] is scratch room. Actions are never compared while one of them waits for
     an evaluation: its virtual loss would drop it.
     """
+    trees, paths = borrow(trees), borrow(paths)
     count = 0
     depth_limit = paths.actions.shape[1]
     simulations = table.shape[1]
@@ -262,6 +264,7 @@ def conclude_gumbel(trees, index, parameters, before, noise, policies, values, c
     simulations would be that of moves which nobody wants to play, for sequential halving gives the bad ones as many
     visits as the good ones for a while.
     """
+    trees = borrow(trees)
     scores = np.empty(policies.shape[1], np.float32)
     for i in range(index.shape[0]):
         b = index[i]

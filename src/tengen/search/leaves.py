@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
+from tengen.games.borrow import borrow
 from tengen.games.kernels import copy, playout
 from tengen.nets.evaluator import Evaluator
 from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
@@ -204,6 +205,7 @@ def play_out_leaves(games, count, over, playouts, scratch, legal, rng, values): 
 
     scratch: room for one game; legal: bool[A] likewise; rng: uint64[1].
     """
+    games, scratch = borrow(games), borrow(scratch)
     state, done = rng[0], 0
     for k in range(count):
         if over[k]:

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tengen.games.borrow import borrow
 from tengen.search.rule import SearchResult, read_roots
 from tengen.search.tree import (
     EXPANDED,
@@ -133,6 +134,7 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
     Up to `leaves` paths of each tree that has simulations left by remaining: int64[B] are written to `paths`.
     Simulations that end in a solved position need no evaluation: they are written back at once, and the next begins.
     """
+    trees, paths = borrow(trees), borrow(paths)
     count = 0
     depth_limit = paths.actions.shape[1]
     for i in range(index.shape[0]):
@@ -182,6 +184,7 @@ def prune_visits(trees, index, parameters, visits):  # type: ignore[no-untyped-d
     A root action keeps the fewest visits with which PUCT would not prefer it to the most visited one; of actions
     left with a single visit nothing remains.
     """
+    trees = borrow(trees)
     for i in range(index.shape[0]):
         b = index[i]
         first, count = trees.first_child[b, 0], trees.child_count[b, 0]
@@ -211,6 +214,7 @@ def best_actions(trees, index, chosen):  # type: ignore[no-untyped-def]
     That is one solved as won; else, of those not solved as lost, the one with the most visits, of equals the one with
     the better Q, and before anything is visited the one that the network likes best; what is solved as lost comes last.
     """
+    trees = borrow(trees)
     for i in range(index.shape[0]):
         b = index[i]
         first = trees.first_child[b, 0]

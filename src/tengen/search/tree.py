@@ -22,6 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tengen.games.borrow import borrow
+
 UNSEEN, PENDING, EXPANDED, TERMINAL, CLOSED = 0, 1, 2, 3, 4
 VIRTUAL_LOSS = np.float32(1.0)
 SOLVED_AT_ONCE = 1024  # simulations without an evaluation that a tree gets in one call: searches can be stopped
@@ -187,6 +189,7 @@ def expand_and_back_up(trees, paths, count, legal, over, results, logits, values
     values: float32[L] those of the evaluation. Priors are the softmax of the legal logits. A leaf without room for
     children is CLOSED.
     """
+    trees, paths = borrow(trees), borrow(paths)
     for k in range(count):
         b, leaf = paths.tree[k], paths.nodes[k, paths.length[k]]
         if over[k]:
@@ -259,6 +262,7 @@ def keep_subtrees(trees, actions, spare):  # type: ignore[no-untyped-def]
 
     Where the child was never reached the tree is cleared. spare: one more tree to copy through.
     """
+    trees, spare = borrow(trees), borrow(spare)
     for b in range(actions.shape[0]):
         if actions[b] < 0:
             continue

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tengen.games.borrow import borrow
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -103,6 +104,7 @@ class UctRoot(NamedTuple):
 @njit(cache=True, nogil=True)
 def simulate(tree, root, scratch, parameters, count, rng):  # type: ignore[no-untyped-def]
     """Run `count` simulations; rng: uint64[1]."""
+    tree, root, scratch = borrow(tree), borrow(root), borrow(scratch)
     state = rng[0]
     board = scratch.board
     for _ in range(count):

@@ -127,7 +127,8 @@ class GameSession(SessionScreen[State]):
         """Show who has won, and how."""
         winner = self.state.winner()
         won = f"{self.game.players[winner - 1]} wins" if winner else "A draw"
-        self._message = f"{won} ({self.state.result()}): {self.state.end_reason}."
+        result = "" if self.state.result() == won else f" ({self.state.result()})"
+        self._message = f"{won}{result}: {self.state.end_reason}."
 
     def _clear_marks(self) -> None:
         """Take off the board whatever the last command pointed out."""
