@@ -6,10 +6,21 @@ import typer
 
 from tengen.cli.game_options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
 
+_USUAL_DEPTH = 6
+_MANY = 200_000  # sequences, after which no deeper level is counted unless it is asked for
+
 
 def perft(
     game: Annotated[str, typer.Argument(help=f"The game: {GAMES}.")] = "microchess",
-    depth: Annotated[int, typer.Option(min=1, max=9, help="How many moves deep.")] = 4,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=9,
+            help="How many moves deep; 6, or fewer where that is millions, if not given.",
+            show_default=False,
+        ),
+    ] = None,
     size: Size = None,
     rules: Rules = None,
     double_step: DoubleStep = None,
@@ -36,9 +47,12 @@ def perft(
     options = played.options.of(given_options(option, size=size, rules=rules, double_step=double_step))
     state = played.new(options) if fen is None else played.position(fen, options)
     position = "the start position" if fen is None else fen
-    typer.echo(f"{played.describe(options)}, up to {depth} moves from {position}")
+    typer.echo(f"{played.describe(options)}, up to {depth or _USUAL_DEPTH} moves from {position}")
     played.perft(state, 2)  # compiled before the clock runs
-    for level in range(1, depth + 1):
+    for level in range(1, (depth or _USUAL_DEPTH) + 1):
         started = perf_counter()
         found = played.perft(state, level)
         typer.echo(f"{level:2d} {found:14d} {perf_counter() - started:9.3f} s")
+        if depth is None and found > _MANY:
+            typer.echo("the next would be too many: give --depth to count them all the same")
+            break
