@@ -1,4 +1,4 @@
-"""What an agent is: it looks at a position and decides on a move, and says why."""
+"""What an agent is: it gets a position and returns a move with its reasons."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ State = TypeVar("State", bound=AnyState)
 
 
 class AgentError(RuntimeError):
-    """An agent could not move: a foreign engine died, hung or spoke nonsense. The message says which."""
+    """An agent could not move: a foreign engine died, hung or sent something invalid. The message says which."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A move and the reasons for it. Moves are as in the game's state; what an agent does not know is empty.
+    """A move and the reasons for it. Moves are as in the game's state; what an agent does not compute is empty.
 
     >>> import tengen
     >>> state = tengen.go.State.new(size=5)
@@ -92,7 +92,7 @@ class Stoppable(Protocol):
     """An agent that can be interrupted, as a board program does when its user presses "move now"."""
 
     def stop(self) -> None:
-        """Let a `choose` that another thread is in return soon, with the best it knows; else do nothing."""
+        """Let a `choose` that another thread is in return soon, with the best move so far; else do nothing."""
         ...
 
 

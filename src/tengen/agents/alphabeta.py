@@ -23,7 +23,7 @@ class AlphaBeta:
     depth: int | None = None
     """Plies to look ahead at most."""
     seconds: float | None = None
-    """Time to think about a move."""
+    """Seconds per move."""
     evaluation: str | None = None
     """How positions at the depth are evaluated: in Go by area (as usual) or influence, in Microchess by material."""
     seed: int | None = None
@@ -68,7 +68,7 @@ class AlphaBetaAgent:
         self._search_for(state)
 
     def stop(self) -> None:
-        """Let a `choose` in another thread return with the best it knows."""
+        """Let a `choose` in another thread return with the best move so far."""
         if self._ready is not None:
             self._ready[2].stop()
 

@@ -10,7 +10,7 @@ from tengen.nets.model_file import ModelCard
 
 
 def suited_options(card: ModelCard) -> dict[str, Setting]:
-    """The options of the game that the model knows; of a range, the middle. What the card leaves open is not there."""
+    """The options that the model was trained on; of a range, the middle. What the card leaves open is not there."""
     known = {field.name for field in fields(get_game(card.game).options)}
     suited: dict[str, Setting] = {"size": card.size}
     for name, value in card.conditions.items():

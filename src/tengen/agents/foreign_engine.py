@@ -47,7 +47,7 @@ class ForeignEngine(ABC, Generic[C]):
 
     @abstractmethod
     def _start(self) -> C:
-        """A new process of the engine, that nothing has been said to."""
+        """A new process of the engine, to which nothing has been sent."""
 
     @abstractmethod
     def _greet(self, connection: C) -> None:

@@ -20,7 +20,7 @@ Search = Callable[[list[int], frozenset[int]], GameTreeResult]
 
 
 def check_evaluation(name: str | None) -> None:
-    """ValueError if no game knows an evaluation of this name; None stands for a game's usual one."""
+    """ValueError if no game has an evaluation of this name; None stands for a game's usual one."""
     known = [known for game in game_names() for known in get_game(game).evaluations if known]
     if name is not None and name not in known:
         raise ValueError(f"no evaluation is called {name[:40]!r}: choose from {', '.join(known)}")

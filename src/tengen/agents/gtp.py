@@ -64,11 +64,11 @@ class GtpEngine(ForeignEngine[GtpConnection]):
         return Decision(move)
 
     def check(self, state: AnyState) -> None:
-        """Start the engine and let it know the position; AgentError if it cannot be, or this is not Go."""
+        """Start the engine and send it the position; AgentError if it cannot be, or this is not Go."""
         self.sync(of_game(state, go.State, self.name))
 
     def sync(self, state: go.State) -> None:
-        """Let the engine know the position, by its new moves alone if it knows the game they continue."""
+        """Send the engine the position, by its new moves alone if it has the game they continue."""
         black, white = state.setup_stones
         beginning = _Beginning(state.size, state.rules, state.komi, state.handicap, tuple(black), tuple(white))
         moves = [(color, move) for color, move in state.moves if move != RESIGN]

@@ -18,7 +18,7 @@ _CONTROL: Final = bytes(c for c in range(32) if c not in b"\t\n") + b"\x7f"
 
 
 class GtpRefusal(AgentError):
-    """The engine understood and said no: an answer that begins with `?`."""
+    """The engine refused a command: an answer that begins with `?`."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GtpConnection:
     def ask(self, command: str, timeout: float) -> str:
         """The engine's answer to a command.
 
-        GtpRefusal if it says no; AgentError if it is silent for `timeout` seconds, dies or talks nonsense.
+        GtpRefusal if it refuses; AgentError if it is silent for `timeout` seconds, dies or sends something invalid.
         """
         with contextlib.suppress(Empty):
             self._judge(self._answers.get_nowait(), asked=False)

@@ -20,7 +20,7 @@ class Mcts:
     playouts: int | None = None
     """Playouts for a move at most; 2000 where no time is given either."""
     seconds: float | None = None
-    """Time to think about a move."""
+    """Seconds per move."""
     exploration: float = 1.0
     """c of PUCT, every move being equally likely at first."""
     batch: int = 0

@@ -143,7 +143,7 @@ class TreeSearchAgent(ABC):
             searcher.warm_up(self._roots(searcher, state), _ONLY)
 
     def stop(self) -> None:
-        """Let a `choose` in another thread return with the best it knows."""
+        """Let a `choose` in another thread return with the best move so far."""
         self._stop.set()
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class TreeSearchAgent(ABC):
         return roots
 
     def _search(self, state: AnyState, deadline: float | None, count: Count | None) -> SearchResult:
-        """Simulate until the limit of simulations or of time is reached, or someone says stop."""
+        """Simulate until the limit of simulations or of time is reached, or `stop` is called."""
         searcher = self._searcher
         assert searcher is not None
         roots = self._roots(searcher, state)
@@ -310,7 +310,7 @@ def _principal_variation(searcher: Searcher, state: AnyState, action: int) -> tu
 
 
 def _memory() -> int:
-    """Bytes of memory that this machine has; 4 GiB where nobody says."""
+    """Bytes of memory that this machine has; 4 GiB where that is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -32,7 +32,7 @@ class Uct:
     playouts: int | None = None
     """Playouts for a move at most; 10000 where no time is given either."""
     seconds: float | None = None
-    """Time to think about a move."""
+    """Seconds per move."""
     guided: bool = True
     """Go: playouts see simple tactics."""
     resign: float = 0.05
@@ -114,7 +114,7 @@ class UctAgent:
         return self._refine(decision, state, scratch, done, limit)
 
     def stop(self) -> None:
-        """Let a `choose` in another thread return soon with the best it knows."""
+        """Let a `choose` in another thread return soon with the best move so far."""
         self._stop.set()
         if self._plain is not None:
             self._plain.stop()

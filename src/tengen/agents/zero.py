@@ -47,7 +47,7 @@ class _NetworkSearch:
     resign: float = 0.0
     """Resign below this chance to win; 0: never."""
     tables: bool = False
-    """Microchess: know positions of up to five pieces by the endgame tables (`tengen tables build microchess`)."""
+    """Microchess: play positions of up to five pieces by the endgame tables (`tengen tables build microchess`)."""
     backend: str = "fastest"
     seed: int | None = None
     nodes: int = 0
@@ -178,7 +178,7 @@ class ZeroAgent(TreeSearchAgent):
         return self._settings.rule()
 
     def _known(self, state: Any) -> Decision | None:
-        """The best move by the endgame tables, if they are asked for and know the position."""
+        """The best move by the endgame tables, if they are asked for and have the position."""
         tables = self._open_tables(game_of(state).options_of(state)) if self._settings.tables else None
         if tables is None or np.count_nonzero(state.board.squares) > MAX_PIECES:
             return None

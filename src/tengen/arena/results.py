@@ -132,7 +132,7 @@ class MatchFolder:
         try:
             there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise MatchFolderError(f"{path} cannot be read ({error}): mend it, or choose another --out") from None
+            raise MatchFolderError(f"{path} cannot be read ({error}): repair it, or choose another --out") from None
         for name in {**settings, **there}:
             if there.get(name) != settings.get(name):
                 raise MatchFolderError(

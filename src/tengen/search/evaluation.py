@@ -1,4 +1,4 @@
-"""A game's own evaluation of a position, for one friendly state at a time: the leaves of minimax."""
+"""A game's own evaluation of a position, for one state at a time: the leaves of minimax."""
 
 import numpy as np
 from numba import njit

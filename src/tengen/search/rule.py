@@ -13,7 +13,7 @@ from tengen.search.tree import Paths, Trees
 
 
 class SearchResult(NamedTuple):
-    """What a search says about n games."""
+    """The results of a search in n games."""
 
     visits: NDArray[np.int32]  # [n, A] N of the root's actions
     policy: NDArray[np.float32]  # [n, A] shares of visits, or Gumbel's improved policy
