@@ -1,4 +1,4 @@
-"""Tengen: the AlphaGo family in one Python package, fast on a laptop and ready to grow to a cluster.
+"""Tengen: the AlphaGo family in one Python package, fast on a laptop.
 
 >>> import tengen
 >>> state = tengen.go.State.new(size=9)

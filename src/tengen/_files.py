@@ -57,7 +57,7 @@ def try_lock(file: IO[bytes] | int) -> bool:
 
 def settings_as_toml(settings: Mapping[str, Setting]) -> str:
     """Settings as TOML; its strings are JSON's but for the character DEL."""
-    lines = [f"# Written by tengen {__version__}. The command that made this folder goes on from here."]
+    lines = [f"# Written by tengen {__version__}. The command that made this folder resumes it."]
     for name, value in settings.items():
         text = repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
         lines.append(f"{name} = {text}".replace("\x7f", "\\u007f"))

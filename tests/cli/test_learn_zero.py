@@ -122,7 +122,7 @@ def test_killed_and_stopped_it_goes_on(tmp_path: Path) -> None:
     assert [line["iteration"] for line in lines][:2] == [1, 2]
     process = start(tmp_path)  # the settings are in the run
     said = read_until(process, f"round {len(lines) + 1} ")
-    assert said.startswith("Going on with run")
+    assert said.startswith("Resuming run")
     assert "3x3, chinese rules, komi " in said and "all settings: run/config.toml" in said
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None

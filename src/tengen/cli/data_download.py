@@ -81,7 +81,7 @@ def download(
         with ProgressBars(console) as bars:
             result = download_kgs(folder, games, span, source=place, patience=patience, watcher=bars, timeout=timeout)
     except KeyboardInterrupt:
-        console.print("[yellow]Stopped: the same command goes on from here.[/yellow]")
+        console.print("[yellow]Stopped: the same command resumes it.[/yellow]")
         raise typer.Exit(130) from None
     if games is not None and result.games < games:
         console.print(f"[yellow]There are only {result.games:,} games where you asked for {games:,}.[/yellow]")

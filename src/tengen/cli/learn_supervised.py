@@ -59,7 +59,7 @@ def supervised(
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "trainer.safetensors").exists()
-    console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    console.print(f"{'Resuming' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
     rate = config.rate or DEFAULT_RATES[config.optimizer]
     what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
     console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
@@ -81,4 +81,4 @@ def supervised(
 
 def _say_how_to_resume(progress: "TrainingScreen", config: SupervisedConfig, folder: Path) -> None:
     command = command_line("tengen learn supervised", config, out=folder)
-    progress.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
+    progress.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")

@@ -76,7 +76,7 @@ def zero(
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "metrics.jsonl").exists()
-    console.print(f"{'Going on with' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
+    console.print(f"{'Resuming' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
     console.print(_summary(config, folder), markup=False, soft_wrap=True)
     from tengen.learn.zero import learn_zero
 
@@ -87,7 +87,7 @@ def zero(
             base = preset_config(config.preset) if config.preset else config  # which is in the folder
             words = f"tengen learn zero --preset {config.preset}" if config.preset else "tengen learn zero"
             command = command_line(words, config, base, out=folder)
-            screen.say(f"Stopped; everything is saved in {folder}. To go on:\n\n    {command}\n")
+            screen.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     _print_end(Console(highlight=False), folder, config, dict(last))
 
