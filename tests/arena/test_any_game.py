@@ -58,7 +58,7 @@ def test_a_session_in_the_terminal(tmp_path: Path) -> None:
     assert "9 is not legal" in output and "Legal moves: 1 2 3." in output and "random would play: " in output
     assert json.loads(file.read_text())["moves"] == ["2"]
     output = play(f"--load {file} --opponent human", "3", "3", "new", "resign")
-    assert "Bob > " in output and "Alice wins (Alice wins): last match." in output
-    assert "Bob wins (Bob wins): resignation." in output
+    assert "Bob > " in output and "Alice wins: last match." in output
+    assert "Bob wins: resignation." in output
     assert "Bob plays" in play("--game nim --opponent random --color alice", "3")
     assert "Alice plays" in play("--game nim --opponent random --color bob", "1")

@@ -53,13 +53,10 @@ class _NetworkSearch:
     nodes: int = 0
     """Room for the tree; 0: what the limits can need, up to an eighth of the machine's memory."""
 
+    kind: ClassVar[str]
+    """The agent's name in specs."""
     draws_by_noise: ClassVar[bool] = False
     """Whether a temperature is the scale of the rule's noise, and not a power of the shares of visits."""
-
-    @property
-    def kind(self) -> str:
-        """The agent's name in specs."""
-        return type(self).__name__.lower()
 
     def __post_init__(self) -> None:
         kind = self.kind
@@ -85,6 +82,8 @@ class _NetworkSearch:
 class ZeroSettings(_NetworkSearch):
     """AlphaGo Zero's search: PUCT with a network's policy and value."""
 
+    kind: ClassVar[str] = "zero"
+
     exploration: float = PuctParameters().exploration
 
     def __post_init__(self) -> None:
@@ -101,6 +100,7 @@ class ZeroSettings(_NetworkSearch):
 class GumbelSettings(_NetworkSearch):
     """Gumbel search: sequential halving among the moves that a network proposes."""
 
+    kind: ClassVar[str] = "gumbel"
     draws_by_noise: ClassVar[bool] = True
 
     considered: int = GumbelParameters().considered
