@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame
+from tengen.games.borrow import borrow
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -38,12 +39,12 @@ from tengen.games.go.legality import VOID_REPETITIONS, legal_points, occurrences
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import add_quick_owners
 from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, get_rules
-from tengen.games.go.score import area, dead_cells, final_margin, final_owners, playout_owners
+from tengen.games.go.score import area, dead_cells, final_margin, final_owners, is_certain, playout_owners
 from tengen.games.go.state import State
 from tengen.games.kernels import implement
 
 FLAGS, LIMIT, EVALUATION = range(3)  # columns of GoGames.rules
-_PLAYOUTS = 64  # with which the dead stones of a finished game of self-play are found
+_PLAYOUTS, _AT_ONCE = 64, 8  # with which the dead stones of a finished game of self-play are found, at most and at once
 
 
 class GoGames(NamedTuple):
@@ -264,19 +265,23 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def score_games(games, index, playouts, margins, ownership):  # type: ignore[no-untyped-def]
     """How the games of index: int64[n] stand: margins: float32[n], Black's points minus White's and komi;
-    ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, so many of them
-    find the dead stones that are to be taken off."""
+    ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, up to so many
+    of them find the dead stones that are to be taken off, where these are not certain."""
+    games = borrow(games)
     cells = games.dead.shape[1]
     owner, dead, counts = np.empty(cells, np.uint8), np.empty(cells, np.bool_), np.empty(cells, np.int64)
     rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
     for k in range(index.shape[0]):
         i = index[k]
         board = board_at(games.boards, i)
-        if playouts > 0:
+        if playouts > 0 and not is_certain(board, games.rules[FLAGS]):
             counts[:] = 0
             rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
-            playout_owners(board, scratch, games.rules[FLAGS], playouts, rng, counts)
-            dead_cells(board, counts, playouts, dead)
+            done = 0
+            while done < playouts and (done == 0 or not _agree(board, counts, done)):
+                playout_owners(board, scratch, games.rules[FLAGS], _AT_ONCE, rng, counts)
+                done += _AT_ONCE
+            dead_cells(board, counts, done, dead)
             for p in range(cells):
                 games.dead[i, p] = board.color[p] if dead[p] else EMPTY
         final_owners(board, games.rules[FLAGS], games.dead[i], owner)
@@ -288,11 +293,22 @@ def score_games(games, index, playouts, margins, ownership):  # type: ignore[no-
         margins[k] = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def _agree(board, counts, playouts):  # type: ignore[no-untyped-def]
+    """Whether seven playouts of eight agree on the owner of every stone's cell; counts: int64[P] is their sum."""
+    for p in range(counts.shape[0]):
+        c = board.color[p]
+        if (c == BLACK or c == WHITE) and 4 * abs(counts[p]) < 3 * playouts:
+            return False
+    return True
+
+
 @njit(cache=True, nogil=True)
 def estimate_games(games, index, playouts, margins, ownership, clear):  # type: ignore[no-untyped-def]
     """How the games of index: int64[n] would end: margins: float32[n], the mean of Black's points minus White's and
     komi; ownership: int8[n, N * N], 1 Black's and -1 White's in two playouts of three, else 0; clear: bool[n], whether
     that decides three points of four."""
+    games = borrow(games)
     counts = np.empty(games.dead.shape[1], np.int64)
     rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
     for k in range(index.shape[0]):

@@ -147,6 +147,22 @@ def final_owners(board, flags, dead, owner):  # type: ignore[no-untyped-def]
     owners(cells, board.info[SIZE], owner)
 
 
+@njit(cache=True, nogil=True)
+def is_certain(board, flags):  # type: ignore[no-untyped-def]
+    """Whether every stone is unconditionally alive, or stands in unconditional territory of the opponent."""
+    alive, territory = np.empty(board.color.shape[0], np.bool_), np.empty(board.color.shape[0], np.bool_)
+    decided = np.zeros(board.color.shape[0], np.bool_)
+    for color in (BLACK, WHITE):
+        mark_unconditional_life(board, color, flags & SUICIDE != 0, alive, territory)
+        for p in range(decided.shape[0]):
+            decided[p] |= alive[p] or territory[p]
+    for p in range(decided.shape[0]):
+        c = board.color[p]
+        if (c == BLACK or c == WHITE) and not decided[p]:
+            return False
+    return True
+
+
 @njit(cache=True, nogil=True, forceinline=True)
 def _take_off_marked(board, head, dead, cells):  # type: ignore[no-untyped-def]
     """Empty the cells of a string, unless it has grown by a stone that is not marked."""
