@@ -21,7 +21,7 @@ class Model:
     >>> import tengen
     >>> model = tengen.load_model("go9")
     >>> model.card.game, model.card.size, model.encoder.planes
-    ('go', 9, 10)
+    ('go', 9, 25)
     """
 
     card: ModelCard
