@@ -10,10 +10,9 @@ adds to them.
 import hashlib
 import json
 import os
-import queue
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +24,10 @@ from tengen._files import Setting
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
 from tengen.agents.conditions import warning
 from tengen.agents.registry import load_agent, model_card
-from tengen.arena.game import GameRecord, GameStopped, Turn, forfeited, play_game
+from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
 from tengen.arena.results import GameResult, MatchFolder, Player, other
+from tengen.arena.workers import GameWorkers
 from tengen.games.game import Game, Record, get_game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
@@ -169,22 +169,48 @@ def run_match(
     the match after the moves being thought about; the games under way are lost, the rest is in the folder.
     An agent that cannot even start is an error before anything is written.
     """
+    [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result))
+    return results
+
+
+def run_matches(
+    matches: Sequence[tuple[Match, Path]],
+    workers: int | None = None,
+    load: Load = load_agent,
+    on_result: Callable[[int, GameResult], None] = lambda number, result: None,
+) -> list[list[GameResult]]:
+    """Play matches, each with its folder, in turn: two games of each, then two more of each, as `run_match` does.
+
+    `on_result` gets the place of the match in `matches`, beginning with 0.
+    """
     workers = workers if workers is not None else os.cpu_count() or 1
     _at_least("workers", workers, 1)
-    if len(saved_results(match, folder)) < match.games:
-        _rehearse(match, load)
-    with MatchFolder(folder, match.settings, match.game) as kept:
-        wanted = range(1, match.games + 1)
-        for number in wanted:
-            if number in kept.results:
-                on_result(kept.results[number])
-        missing = [number for number in wanted if number not in kept.results]
-        with _Workers(match, missing, workers, load) as finished:
-            for number, record in finished:
-                result = _to_result(match, number, record)
-                kept.record(result, _written(match, number, record))
-                on_result(result)
-        return [kept.results[number] for number in wanted]
+    unfinished = [match for match, folder in matches if len(saved_results(match, folder)) < match.games]
+    _rehearse(unfinished, load)
+    with ExitStack() as stack:
+        kept = [stack.enter_context(MatchFolder(folder, match.settings, match.game)) for match, folder in matches]
+        games = [
+            (number, game)
+            for begun in range(1, max((match.games for match, _ in matches), default=0) + 1, 2)
+            for number, (match, _) in enumerate(matches)
+            for game in range(begun, min(begun + 2, match.games + 1))
+        ]
+        for number, game in games:
+            if game in kept[number].results:
+                on_result(number, kept[number].results[game])
+        missing = [(number, game) for number, game in games if game not in kept[number].results]
+
+        def play(task: tuple[int, int], stop: threading.Event) -> GameRecord:
+            return play_match_game(matches[task[0]][0], task[1], load, stop)
+
+        for (number, game), record in stack.enter_context(GameWorkers(missing, workers, play)):
+            match = matches[number][0]
+            result = _to_result(match, game, record)
+            kept[number].record(result, _written(match, game, record))
+            on_result(number, result)
+        return [
+            [folder.results[game] for game in range(1, match.games + 1)] for folder, (match, _) in zip(kept, matches)
+        ]
 
 
 def saved_results(match: Match, folder: Path) -> list[GameResult]:
@@ -215,9 +241,13 @@ def play_match_game(
         )
 
 
-def _rehearse(match: Match, load: Load) -> None:
-    """Make both agents once, so that a missing program, say, is one error and not many lost games."""
-    for spec in dict.fromkeys((match.a, match.b)):
+def _rehearse(matches: Sequence[Match], load: Load) -> None:
+    """Make every agent once, so that a missing program, say, is one error and not many lost games."""
+    known: dict[str, Match] = {}
+    for match in matches:
+        known.setdefault(match.a, match)
+        known.setdefault(match.b, match)
+    for spec, match in known.items():
         _close(_started(load, spec, match.seed, match.start))
 
 
@@ -231,64 +261,6 @@ def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:
         _close(agent)
         raise
     return agent
-
-
-class _Workers:
-    """Threads that play games; iterating yields (number, record) as games end, in this thread.
-
-    Threads are enough, since engines are other processes and kernels release Python's lock while they think.
-    """
-
-    def __init__(self, match: Match, numbers: list[int], workers: int, load: Load) -> None:
-        self._match, self._load, self._count = match, load, len(numbers)
-        self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for number in numbers:
-            self._waiting.put(number)
-        self._finished: queue.SimpleQueue[tuple[int, GameRecord | Exception]] = queue.SimpleQueue()
-        self._stop = threading.Event()
-        # Daemons, so that a second Ctrl-C need not wait for a long thought.
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(workers, len(numbers)))]
-
-    def __enter__(self) -> "_Workers":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def __iter__(self) -> "_Workers":
-        return self
-
-    def __next__(self) -> tuple[int, GameRecord]:
-        if self._count == 0:
-            raise StopIteration
-        self._count -= 1
-        while True:
-            try:
-                number, record = self._finished.get(timeout=1.0)  # the timeout lets Ctrl-C in, on Windows too
-                break
-            except queue.Empty:
-                continue
-        if isinstance(record, Exception):
-            raise record
-        return number, record
-
-    def _work(self) -> None:
-        while not self._stop.is_set():
-            try:
-                number = self._waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                self._finished.put((number, play_match_game(self._match, number, self._load, self._stop)))
-            except GameStopped:
-                return
-            except Exception as error:  # raised again in the thread that runs the match
-                self._finished.put((number, error))
-                return
 
 
 def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:

@@ -1,23 +1,18 @@
 """Pictures of training: how loss and accuracy went, drawn with Matplotlib and without its global state."""
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, PercentFormatter
 
+from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE: Final = "#0b4fb3"
-RED: Final = "#d6204e"
-GREEN: Final = "#1c8a5a"
-GREY: Final = "#6b7280"
 PHASE_COLORS: Final = ("#0b4fb3", "#3b8ed0", "#1c8a5a", "#d99a1b", "#d6204e")
-CURVE_COLORS: Final = (BLUE, RED, GREEN, "#d99a1b", "#7b3fb8", "#12a0b8", "#8a5a2b", "#d45fa8", "#6b7280", "#94b41d")
 
 Metrics = Sequence[Mapping[str, Any]]
 """Lines of metrics.jsonl."""
@@ -91,25 +86,6 @@ def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Met
     return as_png(figure)
 
 
-def as_png(figure: Figure) -> bytes:
-    """The picture as a PNG file."""
-    file = BytesIO()
-    FigureCanvasAgg(figure).print_png(file)  # type: ignore[no-untyped-call]
-    return file.getvalue()
-
-
 def _curve(axes: "Axes", x: Sequence[float], y: Sequence[float], name: str, color: str) -> None:
     marker = "." if len(x) <= 60 else ""
     axes.plot(x, y, color=color, label=name or None, linewidth=1.8, marker=marker, markersize=6)
-
-
-def dress(axes: "Axes", title: str) -> None:
-    """The look of all our pictures."""
-    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color="#1f2937")
-    axes.grid(color="#e5e7eb", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color("#9ca3af")
-    axes.tick_params(colors="#374151", labelsize=9)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=9)

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from tengen._files import write_atomically
+from tengen.arena.ratings import Rating, fit_ratings
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
-from tengen.learn.ratings import Rating, fit_ratings
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.zero import cores
 from tengen.learn.zero_config import read_config

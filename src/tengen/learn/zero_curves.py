@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from tengen.learn.curves import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
-from tengen.learn.ratings import Rating
+from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
+from tengen.arena.ratings import Rating
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

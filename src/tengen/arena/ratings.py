@@ -1,22 +1,46 @@
-"""Ratings over generations: who is how much stronger, in Elo points (400 of them are ten to one).
+"""Ratings: who is how much stronger, in Elo points (400 of them are ten to one).
 
-While a run learns, each new model is rated by its duels with a few past ones, whose ratings stand (`rating_against`).
-Afterwards a round robin among a sample of generations rates them all at once by the Bradley-Terry model, fitted by
-`choix` (Maystre and Grossglauser 2015), and shows how far the chain was right.
+A tournament, or a round robin of a run's generations, rates all players at once by the Bradley-Terry model, fitted by
+`choix` (Maystre and Grossglauser 2015). While a run learns, each new model is rated by its duels with a few past ones,
+whose ratings stand (`rating_against`).
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.learn.duel import DuelResult
-
 ELO: Final = 400.0 / math.log(10.0)
 """Elo points of one natural unit of strength."""
+
+PlayerKey = TypeVar("PlayerKey")
+
+
+class Outcomes(Protocol):
+    """What one player got against another: `arena.statistics.Score`, or the result of a duel."""
+
+    @property
+    def wins(self) -> int:
+        """Games won."""
+        ...
+
+    @property
+    def draws(self) -> int:
+        """Games drawn."""
+        ...
+
+    @property
+    def losses(self) -> int:
+        """Games lost."""
+        ...
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +55,7 @@ class Rating:
     """The share of points it took."""
 
 
-def rating_against(meetings: Sequence[tuple[float, DuelResult]]) -> float:
+def rating_against(meetings: Sequence[tuple[float, Outcomes]]) -> float:
     """The Elo at which these results against players of known Elo are the likeliest.
 
     One drawn game is added to every meeting, so that a clean sweep gives a number, too.
@@ -48,10 +72,12 @@ def rating_against(meetings: Sequence[tuple[float, DuelResult]]) -> float:
     return (low + high) / 2
 
 
-def fit_ratings(results: Mapping[tuple[int, int], DuelResult], players: Sequence[int]) -> dict[int, Rating]:
-    """The Bradley-Terry ratings of players from their duels; the first player has 0.
+def fit_ratings(
+    results: Mapping[tuple[PlayerKey, PlayerKey], Outcomes], players: Sequence[PlayerKey]
+) -> dict[PlayerKey, Rating]:
+    """The Bradley-Terry ratings of players from their meetings; the first player has 0.
 
-    A draw is half a win for both. One drawn game is added to every duel, so that no rating is infinite.
+    A draw is half a win for both. One drawn game is added to every meeting, so that no rating is infinite.
     """
     import choix
 
