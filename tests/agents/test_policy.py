@@ -40,6 +40,14 @@ def test_plays_whole_games_of_legal_moves_and_fills_no_eye(model: Path, temperat
         state = state.play(move)
 
 
+@pytest.mark.parametrize("kind", ["policy", "zero", "gumbel"])
+def test_a_value_network_proposes_no_moves(kind: str, tmp_path: Path) -> None:
+    network = build_network("alphago-value", 10, 7, seed=1, layers=1, filters=4, hidden=4)
+    save_model(tmp_path / "value.safetensors", network, ModelCard.of(network, encoder="compact"))
+    with pytest.raises(AgentError, match="is a value network and proposes no moves: take a model with a policy"):
+        load_agent(f"{kind}:{tmp_path / 'value.safetensors'}")
+
+
 def test_the_greedy_player_plays_the_likeliest_move_and_says_how_likely(model: Path) -> None:
     state = go.State.new(7).play(24)
     decision = load_agent(f"policy:{model}").choose(state)

@@ -253,6 +253,7 @@ def test_a_run_that_diverges_says_what_to_do(tiny: Path, tmp_path: Path) -> None
         ({"handicap": "some"}, "no handicap is called 'some'"),
         ({"encoder": "none"}, "no encoder 'none'"),
         ({"network": "huge"}, "no network is called 'huge'"),
+        ({"network": "alphago-value:layers=2"}, "has no policy to learn moves with: `tengen learn value` trains it"),
         ({"network": "residual:value=yes,score=yes"}, "records do not teach ownership and score"),
         ({"komi_spread": 4.0}, "simple does not show the komi"),
         ({"komi_spread": -1.0}, "komi_spread is -1.0"),

@@ -209,10 +209,12 @@ def test_the_agreement_is_measured_on_positions_that_were_not_calibrated_on(
     assert trainer.export(tmp_path / "b.safetensors", planes[:1]) == {}
 
 
-def test_a_network_without_a_value_is_refused(game: GameSpec) -> None:
+def test_a_network_without_a_value_or_a_policy_is_refused(game: GameSpec) -> None:
     check_network(toy_config(), game)
     with pytest.raises(ValueError, match="no value head"):
         check_network(toy_config(network=NETWORK.replace("value=yes,", "")), game)
+    with pytest.raises(ValueError, match="has no policy, which self-play needs"):
+        check_network(toy_config(network="alphago-value:layers=2"), game)
 
 
 def test_a_run_may_begin_with_the_weights_of_a_model(game: GameSpec, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ SPECS = [
     "large:filters=8-6-4,dense=16",
     "alphago:layers=4,filters=8",
     "alphago:layers=3,filters=8,batch_norm=yes,dropout=0.1,activation=mish",
+    "alphago-value:layers=3,filters=8,hidden=16",
+    "alphago-value:layers=2,filters=8,hidden=300,batch_norm=yes,dropout=0.1,activation=mish",
     "residual:blocks=2,filters=8,head_filters=4",
     "residual:blocks=2,filters=8,head_filters=4,order=pre,activation=silu,dropout=0.1,value=yes,value_hidden=5",
     "residual:blocks=3,filters=8,head_filters=4,pool_every=2,value=yes,value_hidden=5",

@@ -22,7 +22,7 @@ def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: s
     network = build_network(name, 3, size, seed=1, **arguments)
     policy, value, ownership, score = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
     assert policy.shape == (4, size * size + 1)
-    assert (value is not None) == bool(arguments.get("value") or name == "microchess-lecture")
+    assert (value is not None) == bool(arguments.get("value") or name in ("microchess-lecture", "alphago-value"))
     assert (ownership is not None) == bool(arguments.get("ownership"))
     assert (score is not None) == bool(arguments.get("score"))
     loss = torch.nn.functional.cross_entropy(policy, torch.tensor([0, 1, size, size * size]))
@@ -103,16 +103,22 @@ def test_the_state_of_the_game_joins_after_the_convolutions() -> None:
 @pytest.mark.parametrize("name", network_kinds())
 def test_a_few_steps_of_training_fit_a_few_positions(name: str) -> None:
     slim = {"small": "filters=16-8,dense=64", "medium": "filters=16-8,dense=64", "large": "filters=16-8,dense=64"}
-    slim |= {"alphago": "layers=4,filters=16", "residual": "blocks=2,filters=16,head_filters=8"}
+    slim |= {"alphago": "layers=4,filters=16", "alphago-value": "layers=4,filters=16,hidden=32"}
+    slim |= {"residual": "blocks=2,filters=16,head_filters=8"}
     slim |= {"microchess-lecture": "layers=2,filters=16,dense=64,state_planes=1"}
     network = build_network(name, 2, 5, seed=1, **parse_network(f"{name}:{slim[name]}")[1])
     generator = torch.Generator().manual_seed(1)
     planes = torch.randint(0, 2, (16, 2, 5, 5), dtype=torch.uint8, generator=generator)
     moves = torch.randint(0, 26, (16,), generator=generator)
+    results = torch.randint(0, 2, (16,), generator=generator) * 2.0 - 1.0
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
     losses = []
     for _ in range(60):
-        loss = torch.nn.functional.cross_entropy(network(planes).policy, moves)
+        output = network(planes)
+        if network.policy is None:
+            loss = (output.value - results).square().mean()
+        else:
+            loss = torch.nn.functional.cross_entropy(output.policy, moves)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -137,6 +143,7 @@ def test_the_description_names_exactly_what_pytorch_holds(spec: str) -> None:
         ("medium", 11, 6_436_426),
         ("large", 11, 12_938_346),
         ("alphago", 48, 3_883_178),
+        ("alphago-value", 49, 4_312_130),
         ("residual", 48, 523_042),
         ("residual:filters=32", 11, 121_410),
     ],
@@ -152,6 +159,25 @@ def test_small_and_alphago_count_as_their_sources_say() -> None:
     paper = 48 * 192 * 25 + 192 + 11 * (192 * 192 * 9 + 192) + 192 + 361
     our_pass = 2 * 192 + 1
     assert describe_network("alphago", 48, 19).parameters() == paper + our_pass
+    convolutions = 49 * 192 * 25 + 192 + 12 * (192 * 192 * 9 + 192) + 192 + 1
+    assert describe_network("alphago-value", 49, 19).parameters() == convolutions + 361 * 256 + 256 + 256 + 1
+
+
+def test_a_value_network_has_no_opinion_about_moves() -> None:
+    network = build_network("alphago-value", 3, 5, seed=1, layers=2, filters=8)
+    output = network(torch.rand(4, 3, 5, 5))
+    assert network.architecture.policy == () and network.policy is None
+    assert torch.equal(output.policy, torch.zeros(4, 26))
+    assert output.value is not None and output.value.detach().std() > 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_value_network_is_alive_whatever_its_first_weights(seed: int) -> None:
+    network = build_network("alphago-value", 3, 9, seed=seed, layers=3, filters=16, hidden=32)
+    planes = torch.randint(0, 2, (32, 3, 9, 9), generator=torch.Generator().manual_seed(seed))
+    network(planes).value.sum().backward()
+    first = next(network.trunk.parameters())
+    assert first.grad is not None and first.grad.abs().max() > 0
 
 
 def test_the_same_seed_makes_the_same_network_whatever_the_process_did_before() -> None:

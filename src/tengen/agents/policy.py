@@ -37,6 +37,8 @@ class PolicyAgent:
 
     def __init__(self, settings: Policy) -> None:
         self._evaluator, self._card = load_evaluator(settings.model)
+        if not self._evaluator.architecture.policy:
+            raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")
         self._encoder, self._size = get_encoder(self._card.encoder), self._card.size
         self._temperature = settings.temperature
         self._rng = np.random.default_rng(settings.seed)

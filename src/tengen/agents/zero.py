@@ -130,8 +130,11 @@ class ZeroAgent(TreeSearchAgent):
 
     def __init__(self, settings: ZeroSettings | GumbelSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._evaluator, self._card = load_evaluator(settings.model, settings.backend)
-        if not self._evaluator.architecture.value:
+        made_of = self._evaluator.architecture
+        if not made_of.value:
             raise AgentError(f"{settings.model} has no value head, which a search needs: train it by tengen learn zero")
+        if not made_of.policy:
+            raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")
         simulations = 64 if settings.sims is None and settings.seconds is None else settings.sims
         super().__init__(
             Limits(simulations, settings.seconds, settings.nodes),

@@ -69,6 +69,8 @@ def evaluate_policy(
         games = _games_with(games, positions, seed)
         measures = measure_fast_policy(FastPolicy.load(find_model(model)), games)
         return ModelEvaluation(str(model), card, str(data), split, len(games.rows), measures)
+    if not card.architecture().policy:
+        raise ValueError(f"{model} is a value network and predicts no moves: measure it by `tengen learn value-error`")
     evaluator, _ = load_evaluator(model, backend, threads)
     loader = PositionLoader(games, get_go_encoder(card.encoder), batch=BATCH, seed=seed, symmetries=False)
     wanted = min(positions, loader.positions) if positions else loader.positions

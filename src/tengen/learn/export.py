@@ -85,7 +85,7 @@ def export_model(
     with tempfile.TemporaryDirectory() as aside:
         draft = Path(aside, target.name)
         write_tensors(draft, tensors, card, half=True)
-        if games:
+        if games and player_of(card):
             training["smoke"] = smoke_match(draft, opponent, games, report)
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(target, tensors, card, half=True)
@@ -114,9 +114,12 @@ def smoke_match(model: Path, opponent: str, games: int, report: Report = lambda 
 
 
 def player_of(card: ModelCard) -> str:
-    """The spec, without the model, of the agent that plays a model fast: a search if its value has been trained."""
+    """The spec, without the model, of the agent that plays a model fast: a search if its value has been trained; none
+    for a model that has no policy."""
     if card.network not in network_kinds():
         return card.network
+    if not card.architecture().policy:
+        return ""
     trained = "generation" in card.training or "value_loss" in card.training.get("validation", {})
     searches = card.architecture().value and trained
     return f"zero:sims={SIMULATIONS}" if searches else "policy"

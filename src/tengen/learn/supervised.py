@@ -135,6 +135,8 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     name, arguments = parse_network(config.network)
     parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
+    if not parts.policy:
+        raise ValueError(f"{config.network} has no policy to learn moves with: `tengen learn value` trains it")
     if parts.ownership or parts.score:
         raise ValueError(f"records do not teach ownership and score: leave these heads out of {config.network}")
     if config.komi_spread and config.encoder != "compact-komi":

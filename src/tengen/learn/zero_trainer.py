@@ -44,6 +44,8 @@ def check_network(config: ZeroConfig, spec: GameSpec) -> None:
     architecture = describe_network(name, planes, height, width=width, actions=spec.batch.actions, **arguments)
     if not architecture.parts().get("value"):
         raise ValueError(f"the network {config.network} has no value head, which self-play needs: add value=yes")
+    if not architecture.policy:
+        raise ValueError(f"the network {config.network} has no policy, which self-play needs: take residual")
     if config.start_from:
         card = read_card(find_model(config.start_from))
         if get_encoder(card.encoder) != spec.encoder or card.architecture() != architecture:

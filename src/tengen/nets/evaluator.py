@@ -23,7 +23,10 @@ class Evaluator(Protocol):
     architecture: Architecture
 
     def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None."""
+        """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None.
+
+        A network without a policy (`architecture.policy` is empty) has logits of 0: every move is as likely.
+        """
         ...
 
 

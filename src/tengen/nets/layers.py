@@ -170,13 +170,14 @@ class BoardShape:
 class Architecture:
     """A whole network: a trunk over planes [B, planes, size, width], and heads over what the trunk makes.
 
-    Every head but the policy may be absent. Ownership and score are there to learn from: playing leaves them out.
+    Heads may be absent; a network that plays has a policy, a value or both. Ownership and score are there to learn
+    from: playing leaves them out.
     """
 
     planes: int
     board: BoardShape
     trunk: tuple[Layer, ...]
-    policy: tuple[Layer, ...]  # -> logits [B, actions]; in Go every point, then the pass
+    policy: tuple[Layer, ...]  # -> logits [B, actions]; in Go every point, then the pass; () in a value network
     value: tuple[Layer, ...] = ()  # -> [B, 1] in -1..1, as the player to move sees it
     ownership: tuple[Layer, ...] = ()  # -> [B, size * width] in -1..1, 1 where the point will be the mover's
     score: tuple[Layer, ...] = ()  # -> [B, 1], the mover's margin as a share of the board's points

@@ -38,7 +38,7 @@ from tengen.nets.registry import describe_network, network_settings
 class PolicyValueOutput(NamedTuple):
     """The output of a network for B positions."""
 
-    policy: Tensor  # logits [B, actions]; in Go every point, then the pass
+    policy: Tensor  # logits [B, actions]; in Go every point, then the pass; all 0 without a policy head
     value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a value head
     ownership: Tensor | None = None  # [B, size * width] in -1..1, 1 where the point will be the mover's; None likewise
     score: Tensor | None = None  # [B], the mover's margin as a share of the board's points; None likewise
@@ -51,7 +51,7 @@ class Network(nn.Module):
     """
 
     trunk: nn.Sequential
-    policy: nn.Sequential
+    policy: nn.Sequential | None
     value: nn.Sequential | None
     ownership: nn.Sequential | None
     score: nn.Sequential | None
@@ -90,7 +90,8 @@ class Network(nn.Module):
         value = None if self.value is None else self.value(x).squeeze(1)
         ownership = None if self.ownership is None or to_play else self.ownership(x)
         score = None if self.score is None or to_play else self.score(x).squeeze(1)
-        return PolicyValueOutput(self.policy(x), value, ownership, score)
+        policy = x.new_zeros(len(x), self.architecture.actions) if self.policy is None else self.policy(x)
+        return PolicyValueOutput(policy, value, ownership, score)
 
 
 def build_network(

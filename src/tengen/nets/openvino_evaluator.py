@@ -31,7 +31,9 @@ class OpenVinoEvaluator:
         count = len(planes)
         with self._turn:
             outputs = self._request.infer({0: self._round_up(planes)}, share_inputs=True)
-        return outputs[0][:count], outputs[1].reshape(-1)[:count] if self.architecture.value else None
+        found = self.architecture
+        logits = outputs[0][:count] if found.policy else np.zeros((count, found.actions), np.float32)
+        return logits, outputs[1 if found.policy else 0].reshape(-1)[:count] if found.value else None
 
     def _round_up(self, planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The planes of a batch, made up to one of 16 sizes an octave.

@@ -58,13 +58,13 @@ def agreement(exact: Evaluator, rounded: Evaluator, planes: NDArray[np.uint8]) -
     """How alike two evaluators evaluate planes uint8[B, C, H, W].
 
     `top1` is the share of positions whose first choice is the same, `policy` the mean share of probability that sits
-    on other moves, `value` the mean distance of the values, if there are any.
+    on other moves, if there is a policy; `value` the mean distance of the values, if there are any.
     """
     (logits, values), (other_logits, other_values) = exact.evaluate(planes), rounded.evaluate(planes)
-    found = {
-        "top1": float((logits.argmax(axis=1) == other_logits.argmax(axis=1)).mean()),
-        "policy": float(np.abs(_softmax(logits) - _softmax(other_logits)).sum(axis=1).mean() / 2),
-    }
+    found = {}
+    if exact.architecture.policy:
+        found["top1"] = float((logits.argmax(axis=1) == other_logits.argmax(axis=1)).mean())
+        found["policy"] = float(np.abs(_softmax(logits) - _softmax(other_logits)).sum(axis=1).mean() / 2)
     if values is not None and other_values is not None:
         found["value"] = float(np.abs(values - other_values).mean())
     return found

@@ -6,7 +6,7 @@ A spec is a kind with its settings: `small`, `alphago:layers=8,filters=64`, `res
 import dataclasses
 from typing import Any, Protocol
 
-from tengen.nets.alphago import AlphaGo
+from tengen.nets.alphago import AlphaGo, AlphaGoValue
 from tengen.nets.convolutional import Large, Medium, Small
 from tengen.nets.layers import ACTIVATIONS, Architecture, BoardShape
 from tengen.nets.microchess_lecture import MicrochessLecture
@@ -30,6 +30,7 @@ _KINDS: dict[str, type[Any]] = {
     "medium": Medium,
     "large": Large,
     "alphago": AlphaGo,
+    "alphago-value": AlphaGoValue,
     "residual": Residual,
     "microchess-lecture": MicrochessLecture,
 }
