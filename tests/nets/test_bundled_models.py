@@ -23,6 +23,7 @@ MATCHES: dict[str, tuple[str, str, int, float, Options, Settings]] = {
     "microchess": ("zero:microchess,sims=32", "uct:playouts=100", 4, 3, MicrochessOptions(), {}),
     "go19": ("policy:go19", "random", 2, 2, GO19, COUNTED),
     "fast19": ("fast-policy", "random", 2, 2, GO19, COUNTED),
+    "fast9": ("fast-policy:fast9", "random", 4, 4, GoOptions(9, komi=7.0), {}),
 }
 """Model, opponent, games, points that are enough, the game, settings of the match."""
 
