@@ -88,7 +88,7 @@ class Nim(Game):
     def new(self, options: NimOptions) -> NimState:
         return NimState(options.matches, options.matches)
 
-    def batch(self, options: NimOptions, past: int = 0) -> BatchedGame:
+    def batch(self, options: NimOptions, past: int = 0, ages: bool = False) -> BatchedGame:
         raise NotImplementedError
 
     def options_of(self, state: Any) -> NimOptions:

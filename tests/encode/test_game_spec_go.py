@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tengen.encode import encoder_names, get_encoder
+from tengen.encode.alphago import SENSIBLENESS
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.batch import BatchedGame
@@ -12,9 +13,9 @@ from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
 
-from ..games.go.positions import random_game, state_from
+from ..games.go.positions import pick, random_game, state_from
 
-ENCODERS = [name for name in encoder_names() if not name.startswith("alphago")]
+ENCODERS = encoder_names()
 
 
 def some_states(size: int, rules: str, seed: int) -> list[go.State]:
@@ -76,6 +77,52 @@ def test_games_played_on_from_there_look_right_too(encoder: str) -> None:
     assert np.array_equal(planes, get_encoder(encoder).encode(states))
 
 
+@pytest.mark.parametrize("rules", ["tromp-taylor", "aga", "new-zealand", "simple-go"])
+@pytest.mark.parametrize("size", [4, 7])
+def test_whole_games_in_lockstep_look_to_every_encoder_as_their_states_do(rules: str, size: int) -> None:
+    """Captures, passes, suicide where the rules have it, set-up and handicap stones."""
+    rng = np.random.default_rng(size)
+    states = [go.State.new(size, rules) for _ in range(3)]
+    states.append(go.State.setup(size, rules, None, [0, 3], [1, 6], WHITE))
+    states += [go.State.new(size, rules, handicap=3)] if size >= 7 else []
+    specs = [GameSpec(GoOptions(size, rules, limit=400), name) for name in ENCODERS]
+    games = [load_all(spec.batch, states) for spec in specs]
+    for ply in range(90):
+        moves = [None if state.is_over else pick(state, int(rng.integers(10**6))) for state in states]
+        actions = [-1 if move is None else state.action_of(move) for state, move in zip(states, moves)]
+        states = [state if move is None else state.play(move) for state, move in zip(states, moves)]
+        for spec, boards in zip(specs, games):
+            spec.batch.play(boards, np.array(actions))
+            if ply % 6 == 5:
+                planes = np.full((len(states), *spec.shape), 77, np.uint8)
+                spec.encoder.encode_games(boards, len(states), planes)
+                assert np.array_equal(planes, spec.encoder.encode(states)), (spec.encoder_name, ply)
+    assert sum(sum(state.captures) for state in states) > 10
+    for spec, boards in zip(specs, games):  # and loaded again in the middle of the game
+        again = load_all(spec.batch, states)
+        planes = np.zeros((2, len(states), *spec.shape), np.uint8)
+        spec.encoder.encode_games(boards, len(states), planes[0])
+        spec.encoder.encode_games(again, len(states), planes[1])
+        assert np.array_equal(planes[0], planes[1])
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "new-zealand", "simple-go"])
+def test_sensible_actions_are_those_of_the_48_planes(rules: str) -> None:
+    states = [state for seed in range(8) for state in some_states(5, rules, seed)]
+    spec = GameSpec(GoOptions(5, rules, limit=200), "alphago")
+    games = load_all(spec.batch, states)
+    legal, _, _ = judge(spec.batch, games, len(states))
+    sensible = legal.copy()
+    spec.batch.keep_sensible(games, len(states), sensible)
+    planes = spec.encoder.encode(states)[:, SENSIBLENESS].reshape(len(states), -1) > 0
+    if rules == "simple-go":  # whose rules forbid what is not sensible
+        assert np.array_equal(sensible, legal)
+    else:
+        assert np.array_equal(sensible[:, :-1], legal[:, :-1] & planes)
+        assert (sensible != legal).any()
+    assert np.array_equal(sensible[:, -1], legal[:, -1])
+
+
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "aga", "new-zealand", "simple-go"])
 def test_loaded_states_have_their_legal_moves_superko_included(rules: str) -> None:
     game = open_batch(GoOptions(5, rules, limit=200))
@@ -131,8 +178,8 @@ def test_what_cannot_be_loaded_or_opened_is_refused_with_a_remedy() -> None:
         game.load(game.allocate(1), 0, go.State.new(5))
     with pytest.raises(ValueError, match="japanese rules do not: take chinese"):
         open_batch(GoOptions(5, "japanese"))
-    with pytest.raises(ValueError, match="encoder alphago"):
-        GameSpec(GoOptions(5), "alphago")
+    with pytest.raises(ValueError, match="alphago shows how old stones are, and these games do not keep it"):
+        get_encoder("alphago").encode_games(game.allocate(1), 1, np.zeros((1, 48, 3, 3), np.uint8))
     with pytest.raises(ValueError, match="no rule set"):
         GoOptions(5, "house")
     with pytest.raises(ValueError, match="no game is called 'shogi'"):

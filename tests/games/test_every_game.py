@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.agents.registry import load_agent
-from tengen.encode import encoder_names, get_encoder
+from tengen.encode import encoder_names
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go, microchess
 from tengen.games.batch import BatchedGame
@@ -188,9 +188,8 @@ def test_playouts_end(game: Game) -> None:
 
 
 def specs(game: Game) -> list[GameSpec]:
-    """The game through all of its encoders but those that self-play does not know."""
-    names = [name for name in encoder_names(game.name) if not getattr(get_encoder(name), "needs_ages", False)]
-    return [GameSpec(options_of(game), name) for name in names]
+    """The game through all of its encoders."""
+    return [GameSpec(options_of(game), name) for name in encoder_names(game.name)]
 
 
 def test_planes_are_the_same_from_arrays_and_from_states(game: Game) -> None:

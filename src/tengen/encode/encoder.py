@@ -32,6 +32,8 @@ class Encoder(ABC):
 
     past: int = field(default=0, kw_only=True)
     """How many snapshots of the past, the present included, it looks at."""
+    ages: bool = field(default=False, kw_only=True)
+    """Whether it looks at how long stones have been standing."""
 
     @property
     def planes(self) -> int:
@@ -43,7 +45,7 @@ class Encoder(ABC):
         if not states:
             raise EncoderError("there is no state to encode")
         game = get_game(self.game)
-        batch = game.batch(game.options_of(states[0]), self.past)
+        batch = game.batch(game.options_of(states[0]), self.past, self.ages)
         games = batch.allocate(len(states))
         for i, state in enumerate(states):
             batch.load(games, i, state)

@@ -23,8 +23,6 @@ class GameSpec:
             object.__setattr__(self, "encoder_name", self.game.default_encoder or self.game.name)
         if self.encoder.game != self.options.game:
             raise EncoderError(f"the encoder {self.encoder_name} is of {self.encoder.game}, not of {self.options.game}")
-        if getattr(self.encoder, "needs_ages", False):
-            raise EncoderError(f"self-play cannot use the encoder {self.encoder_name}: take compact, simple or zero")
 
     @cached_property
     def game(self) -> Game:
@@ -39,7 +37,7 @@ class GameSpec:
     @cached_property
     def batch(self) -> BatchedGame:
         """Many such games at once, with as much of the past as the encoder looks at."""
-        return open_batch(self.options, self.encoder.past)
+        return open_batch(self.options, self.encoder.past, self.encoder.ages)
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -30,7 +30,7 @@ from tengen.encode import alphago, compact, oneplane, sevenplane, simple, zero
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games import go
 from tengen.games.go.batch import GoGames
-from tengen.games.go.positions import PAST, Positions, positions_of
+from tengen.games.go.positions import OLDEST, PAST, Positions, positions_of
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,6 @@ class GoEncoder(Encoder):
 
     kernel: Callable[[Positions, NDArray[np.uint8]], None]
     """Writes B positions to uint8[B, planes, N * N]."""
-    needs_ages: bool = False
-    """Whether it looks at how long stones have been standing, which batches of games do not keep."""
 
     def encode(self, states: Sequence[go.State]) -> NDArray[np.uint8]:
         """uint8[B, planes, N, N]: the planes of B states, all of one board size N."""
@@ -69,9 +67,10 @@ class GoEncoder(Encoder):
 
     def encode_games(self, games: GoGames, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, N, N], in C order."""
-        if self.needs_ages:
-            raise EncoderError(f"self-play cannot use the encoder {self.name}: take compact, simple or zero")
-        positions = Positions(games.boards, games.past, np.empty((count, 0), np.int16), games.komi)
+        ages = np.minimum(OLDEST, games.length[:count, None] - games.placed[:count]).astype(np.int16)
+        if self.ages and not ages.size:
+            raise EncoderError(f"{self.name} shows how old stones are, and these games do not keep it: ask for ages")
+        positions = Positions(games.boards, games.past, ages, games.komi)
         self.kernel(positions, out[:count].reshape(count, self.planes, -1))
 
 
@@ -79,8 +78,8 @@ GO_ENCODERS = (
     GoEncoder("oneplane", oneplane.MEANINGS, oneplane.encode_oneplane, past=1),
     GoEncoder("sevenplane", sevenplane.MEANINGS, sevenplane.encode_sevenplane),
     GoEncoder("simple", simple.MEANINGS, simple.encode_simple),
-    GoEncoder("alphago", alphago.MEANINGS, alphago.encode_alphago, needs_ages=True),
-    GoEncoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago, needs_ages=True),
+    GoEncoder("alphago", alphago.MEANINGS, alphago.encode_alphago, ages=True),
+    GoEncoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago, ages=True),
     GoEncoder("zero", zero.MEANINGS, zero.encode_zero, past=PAST),
     GoEncoder("compact", compact.MEANINGS, compact.encode_compact),
     GoEncoder("compact-komi", compact.MEANINGS_WITH_KOMI, compact.encode_compact_komi),

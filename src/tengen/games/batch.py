@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.borrow import borrow
-from tengen.games.kernels import copy, judge, key, play, player, restart
+from tengen.games.kernels import copy, judge, key, play, player, restart, sensible
 from tengen.games.options import Options
 
 
@@ -93,6 +93,11 @@ class BatchedGame(ABC):
         those are worth to the player to move: 1, 0 or -1 (float32[n], 0 where the game goes on)."""
         judge_games(games, count, legal, over, values)
 
+    def keep_sensible(self, games: Any, count: int, legal: NDArray[np.bool_]) -> None:
+        """Of the legal actions of the first `count` games (bool[n, A], none of them over), keep those that a policy
+        needs to consider: in Go, those that neither fill an own eye nor are suicide."""
+        keep_sensible_actions(games, count, legal)
+
     def to_play(self, games: Any) -> NDArray[np.int8]:
         """int8[B]: 1 where the player who began is to move, else 2."""
         first = games
@@ -154,6 +159,14 @@ def judge_games(games, count, legal, over, values):  # type: ignore[no-untyped-d
     games = borrow(games)
     for i in range(count):
         over[i], values[i] = judge(games, i, legal[i])
+
+
+@njit(cache=True, nogil=True)
+def keep_sensible_actions(games, count, legal):  # type: ignore[no-untyped-def]
+    """Take actions that are not sensible out of legal: bool[n, A]."""
+    games = borrow(games)
+    for i in range(count):
+        sensible(games, i, legal[i])
 
 
 @njit(cache=True, nogil=True)

@@ -78,8 +78,8 @@ class BoardGame(Game):
         """As the state was given them."""
         return state.options
 
-    def batch(self, options: Any, past: int = 0) -> "BatchedBoards":
-        """Many games at once; `past` is for encoders of other games."""
+    def batch(self, options: Any, past: int = 0, ages: bool = False) -> "BatchedBoards":
+        """Many games at once; `past` and `ages` are for encoders of other games."""
         return BatchedBoards(self, options)
 
 

@@ -120,8 +120,9 @@ class Game(ABC):
         return self.new(self.options.of(options))
 
     @abstractmethod
-    def batch(self, options: Any, past: int = 0) -> BatchedGame:
-        """Many such games at once; `past`: how many earlier positions an encoder wants to see."""
+    def batch(self, options: Any, past: int = 0, ages: bool = False) -> BatchedGame:
+        """Many such games at once; `past`: how many earlier positions an encoder wants to see; `ages`: whether it wants
+        to see for how long stones have been standing."""
 
     def check_search(self, options: Any) -> None:  # noqa: B027
         """ValueError if what networks and playouts say would be wrong by these options."""
@@ -288,8 +289,8 @@ def game_of_file(path: Path) -> Game:
     raise ValueError(f"{path} is not a record of a game: its name should end in {', '.join(g.suffix for g in games)}")
 
 
-def open_batch(options: Options, past: int = 0) -> BatchedGame:
+def open_batch(options: Options, past: int = 0, ages: bool = False) -> BatchedGame:
     """Many games with these options at once, to learn from or to search with networks and playouts."""
     game = get_game(options.game)
     game.check_search(options)
-    return game.batch(options, past)
+    return game.batch(options, past, ages)

@@ -45,6 +45,7 @@ def implement(
     judge: Callable[..., Any],
     player: Callable[..., Any],
     key: Callable[..., Any],
+    sensible: Callable[..., Any] | None = None,
     playout: Callable[..., Any] | None = None,
     moves: Callable[..., Any] | None = None,
     ending: Callable[..., Any] | None = None,
@@ -63,6 +64,7 @@ def implement(
         "judge": judge,
         "player": player,
         "key": key,
+        "sensible": sensible or _all_sensible,
         "playout": playout or random_playout,
         "moves": moves or _legal_actions,
         "ending": ending or _ending_by_moves,
@@ -99,6 +101,12 @@ def player(games: Any, i: Any) -> Any:
 
 def key(games: Any, i: Any) -> Any:
     """An int64 that tells positions apart, the player to move included, for transposition tables."""
+    raise NotImplementedError("called inside kernels only")
+
+
+def sensible(games: Any, i: Any, legal: Any) -> Any:
+    """Take out of legal: bool[A], as `judge` wrote it, the actions that no policy needs to consider, such as filling an
+    own eye in Go; at least one stays."""
     raise NotImplementedError("called inside kernels only")
 
 
@@ -183,6 +191,11 @@ def _ending_by_moves(games, i, actions):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
+def _all_sensible(games, i, legal):  # type: ignore[no-untyped-def]
+    pass
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def _no_evaluation(games, i):  # type: ignore[no-untyped-def]
     return np.int64(0)
 
@@ -244,6 +257,12 @@ def _player(games, i):  # type: ignore[no-untyped-def]
 def _key(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("key", games)
     return lambda games, i: kernel(games, i)
+
+
+@overload(sensible, jit_options=_INLINED)
+def _sensible(games, i, legal):  # type: ignore[no-untyped-def]
+    kernel = _kernel("sensible", games)
+    return lambda games, i, legal: kernel(games, i, legal)
 
 
 @overload(playout, jit_options=_INLINED)

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
-from tengen.games.go.board import MOVES, PASSES, TO_PLAY, board_at
+from tengen.games.go.board import MOVES, NO_CELL, PASSES, TO_PLAY, board_at
+from tengen.games.go.coordinates import to_cell
 from tengen.games.go.options import GoOptions
+from tengen.games.go.positions import ages_of
 
 from .positions import choices, pick, state_from
 
@@ -17,7 +19,7 @@ AREA_RULES = [name for name, rules in RULES.items() if rules.scoring == "area"]
 
 
 def batch_of(size: int, rules: str, komi: float = float("nan"), limit: int = 300, past: int = 0) -> BatchedGo:
-    return BatchedGo(GoOptions(size, rules, komi, limit=limit), past)
+    return BatchedGo(GoOptions(size, rules, komi, limit=limit), past, ages=past > 0)
 
 
 def judged(batch: BatchedGo, games: GoGames, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -39,6 +41,13 @@ def assert_is(games: GoGames, i: int, state: go.State) -> None:
     for snapshot in games.past[i]:
         assert np.array_equal(snapshot, np.zeros(state.size**2) if back is None else back.stones.ravel())
         back = back.previous if back is not None else None
+    moves = [move for _, move in state.moves[::-1]]
+    cells = [NO_CELL if move == PASS else to_cell(move, state.size) for move in (*moves, PASS, PASS)]
+    assert games.recent[i].tolist() == cells[:2]
+    if games.placed.size:
+        stones = state.stones.ravel() > 0
+        ages = np.minimum(32767, games.length[i] - games.placed[i])
+        assert np.array_equal(ages[stones], ages_of(state)[stones])
 
 
 def legal_mask(state: go.State) -> list[bool]:

@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
+from tengen.games.go.batch_score import estimate_games, score_games
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -24,7 +24,6 @@ from tengen.games.go.board import (
     PRISONERS_OF_WHITE,
     SIZE,
     TO_PLAY,
-    WHITE,
     Board,
     allocate,
     board_at,
@@ -32,19 +31,20 @@ from tengen.games.go.board import (
     clear,
     copy_board,
 )
-from tengen.games.go.coordinates import to_cell
+from tengen.games.go.coordinates import PASS, to_cell
 from tengen.games.go.evaluation import gain_of_cell, influence_area
 from tengen.games.go.guided import CANDIDATES, run_guided_playout
 from tengen.games.go.legality import VOID_REPETITIONS, legal_points, occurrences, play_move, position_key
 from tengen.games.go.options import GoOptions
-from tengen.games.go.playout import add_quick_owners
+from tengen.games.go.playout import add_quick_owners, is_sensible
+from tengen.games.go.positions import OLDEST, ages_of
 from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, get_rules
-from tengen.games.go.score import area, dead_cells, final_margin, final_owners, is_certain, playout_owners
+from tengen.games.go.score import area, final_margin
 from tengen.games.go.state import State
 from tengen.games.kernels import implement
 
 FLAGS, LIMIT, EVALUATION = range(3)  # columns of GoGames.rules
-_PLAYOUTS, _AT_ONCE = 64, 8  # with which the dead stones of a finished game of self-play are found, at most and at once
+_PLAYOUTS = 64  # at most so many find the dead stones of a finished game of self-play
 
 
 class GoGames(NamedTuple):
@@ -56,14 +56,18 @@ class GoGames(NamedTuple):
     past: NDArray[np.uint8]  # [B, K, N * N] stones now and 1, 2, ... moves ago; EMPTY before the game began
     komi: NDArray[np.float32]  # [B] White's compensation, a handicap bonus included
     dead: NDArray[np.uint8]  # [B, P] the colour of stones that count as dead, else EMPTY
+    recent: NDArray[np.int16]  # [B, 2] the cells of the last move and of the one before; NO_CELL for a pass or none
+    placed: NDArray[np.int32]  # [B, N * N] the turn, from 1 on, of the last move on each point, else -OLDEST;
+    #                            [B, 0] unless stone ages are asked for
     rules: NDArray[np.int64]  # [3] the flags of the rule set, the limit of moves, the evaluation: 0 area, 1 influence
 
 
 class BatchedGo(BatchedGame):
     """Many games of Go on boards of one size, by one rule set; each may have a komi of its own."""
 
-    def __init__(self, options: GoOptions, past: int = 0) -> None:
-        """`past`: how many snapshots of the board are kept for encoders that look back."""
+    def __init__(self, options: GoOptions, past: int = 0, ages: bool = False) -> None:
+        """`past`: how many snapshots of the board are kept for encoders that look back; `ages`: whether it is kept when
+        stones were placed, for encoders that show that."""
         rules = get_rules(options.rules)
         self.options = options
         self.height = self.width = size = options.size
@@ -71,7 +75,7 @@ class BatchedGo(BatchedGame):
         self.limit = options.limit or 3 * size**2
         self._rules = np.array([rules.flags, self.limit, 0], np.int64)
         self.spread = 50.0 * size
-        self._removes_dead, self._past = rules.removes_dead, past
+        self._removes_dead, self._past, self._ages = rules.removes_dead, past, ages
         self._komi = options.komi + rules.bonus(options.handicap)
 
     def use_evaluation(self, number: int) -> None:
@@ -88,6 +92,8 @@ class BatchedGo(BatchedGame):
             np.zeros((count, self._past, size * size), np.uint8),
             np.full(count, self._komi, np.float32),
             np.zeros((count, cell_count(size)), np.uint8),
+            np.zeros((count, 2), np.int16),
+            np.zeros((count, size * size if self._ages else 0), np.int32),
             self._rules,
         )
         games.boards.info[:, SIZE] = size
@@ -111,6 +117,11 @@ class BatchedGo(BatchedGame):
         for turn in range(self._past):
             games.past[i, turn] = 0 if back is None else back.stones.ravel()
             back = None if back is None else back.previous
+        moves = [move for _, move in state.moves[:-3:-1]]
+        games.recent[i] = [to_cell(move, state.size) if move >= 0 else NO_CELL for move in (*moves, PASS, PASS)][:2]
+        if self._ages:
+            ages = ages_of(state)
+            games.placed[i] = np.where(ages == OLDEST, -OLDEST, length - ages)
 
     def vary(self, games: GoGames, index: NDArray[np.int64], spread: float, rng: np.random.Generator) -> None:
         """Draw the komi of these games: that of the options, up to `spread` points more or less, in half points."""
@@ -132,7 +143,7 @@ class BatchedGo(BatchedGame):
         """
         margins = np.empty(len(index), np.float32)
         ownership = np.empty((len(index), self.height * self.width), np.int8)
-        score_games(games, index, _PLAYOUTS if self._removes_dead else 0, margins, ownership)
+        score_games(games, index, self._rules[FLAGS], _PLAYOUTS if self._removes_dead else 0, margins, ownership)
         return margins, ownership
 
     def estimate(
@@ -142,7 +153,7 @@ class BatchedGo(BatchedGame):
         int8[n, N * N], 0 where playouts disagree, and whether they agree about most points, bool[n]."""
         margins, clear = np.empty(len(index), np.float32), np.empty(len(index), np.bool_)
         ownership = np.empty((len(index), self.height * self.width), np.int8)
-        estimate_games(games, index, _PLAYOUTS, margins, ownership, clear)
+        estimate_games(games, index, self._rules[FLAGS], _PLAYOUTS, margins, ownership, clear)
         return margins, ownership, clear
 
 
@@ -158,6 +169,8 @@ def restart_game(games, i):  # type: ignore[no-untyped-def]
     games.length[i] = 1
     games.past[i] = EMPTY
     games.dead[i] = EMPTY
+    games.recent[i] = NO_CELL
+    games.placed[i] = -OLDEST
 
 
 @njit(cache=True, nogil=True)
@@ -174,6 +187,9 @@ def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
     for t in range(source.past.shape[1]):
         for point in range(source.past.shape[2]):
             target.past[j, t, point] = source.past[i, t, point]
+    target.recent[j, 0], target.recent[j, 1] = source.recent[i, 0], source.recent[i, 1]
+    for point in range(source.placed.shape[1]):
+        target.placed[j, point] = source.placed[i, point]
 
 
 @njit(cache=True, nogil=True)
@@ -184,6 +200,10 @@ def play_action(games, i, action):  # type: ignore[no-untyped-def]
     p = np.int64(NO_CELL)
     if action < size * size:
         p = action + action // size + size + 2
+        if games.placed.shape[1] > 0:
+            games.placed[i, action] = games.length[i]
+    games.recent[i, 1] = games.recent[i, 0]
+    games.recent[i, 0] = p
     play_move(board, p, board.info[TO_PLAY])
     games.history[i, games.length[i]] = position_key(board.info[HASH], board.info[TO_PLAY], games.rules[FLAGS])
     games.length[i] += 1
@@ -216,6 +236,16 @@ def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
     found = legal_points(board, info[TO_PLAY], flags, games.history[i, : games.length[i]], legal[:points])
     legal[points] = flags & TERRITORY_KEPT == 0 or found == 0
     return False, np.float32(0.0)
+
+
+@njit(cache=True, nogil=True)
+def drop_senseless(games, i, legal):  # type: ignore[no-untyped-def]
+    """Of the legal actions of game i in legal: bool[N * N + 1], take out those that fill an own eye or are suicide."""
+    board = board_at(games.boards, i)
+    size, color, flags = board.info[SIZE], board.info[TO_PLAY], games.rules[FLAGS]
+    for point in range(legal.shape[0] - 1):
+        if legal[point]:
+            legal[point] = is_sensible(board, point + point // size + size + 2, color, flags)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -260,87 +290,6 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     else:
         margin = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
     return state, np.float32(np.sign(margin if mover == BLACK else -margin))
-
-
-@njit(cache=True, nogil=True)
-def score_games(games, index, playouts, margins, ownership):  # type: ignore[no-untyped-def]
-    """How the games of index: int64[n] stand: margins: float32[n], Black's points minus White's and komi;
-    ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, up to so many
-    of them find the dead stones that are to be taken off, where these are not certain."""
-    games = borrow(games)
-    cells = games.dead.shape[1]
-    owner, dead, counts = np.empty(cells, np.uint8), np.empty(cells, np.bool_), np.empty(cells, np.int64)
-    rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
-    for k in range(index.shape[0]):
-        i = index[k]
-        board = board_at(games.boards, i)
-        if playouts > 0 and not is_certain(board, games.rules[FLAGS]):
-            counts[:] = 0
-            rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
-            done = 0
-            while done < playouts and (done == 0 or not _agree(board, counts, done)):
-                playout_owners(board, scratch, games.rules[FLAGS], _AT_ONCE, rng, counts)
-                done += _AT_ONCE
-            dead_cells(board, counts, done, dead)
-            for p in range(cells):
-                games.dead[i, p] = board.color[p] if dead[p] else EMPTY
-        final_owners(board, games.rules[FLAGS], games.dead[i], owner)
-        size = board.info[SIZE]
-        for row in range(size):
-            for col in range(size):
-                whose = owner[(row + 1) * (size + 1) + col + 1]
-                ownership[k, row * size + col] = np.int8(whose == BLACK) - np.int8(whose == WHITE)
-        margins[k] = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _agree(board, counts, playouts):  # type: ignore[no-untyped-def]
-    """Whether seven playouts of eight agree on the owner of every stone's cell; counts: int64[P] is their sum."""
-    for p in range(counts.shape[0]):
-        c = board.color[p]
-        if (c == BLACK or c == WHITE) and 4 * abs(counts[p]) < 3 * playouts:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def estimate_games(games, index, playouts, margins, ownership, clear):  # type: ignore[no-untyped-def]
-    """How the games of index: int64[n] would end: margins: float32[n], the mean of Black's points minus White's and
-    komi; ownership: int8[n, N * N], 1 Black's and -1 White's in two playouts of three, else 0; clear: bool[n], whether
-    that decides three points of four."""
-    games = borrow(games)
-    counts = np.empty(games.dead.shape[1], np.int64)
-    rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
-    for k in range(index.shape[0]):
-        board = board_at(games.boards, index[k])
-        counts[:] = 0
-        rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
-        playout_owners(board, scratch, games.rules[FLAGS], playouts, rng, counts)
-        size = board.info[SIZE]
-        total = decided = np.int64(0)
-        for row in range(size):
-            for col in range(size):
-                count = counts[(row + 1) * (size + 1) + col + 1]
-                whose = np.int64(3 * count >= playouts) - np.int64(-3 * count >= playouts)
-                ownership[k, row * size + col] = whose
-                decided += abs(whose)
-                total += count
-        margins[k] = total / playouts - games.komi[index[k]]
-        clear[k] = 4 * decided >= 3 * size * size
-
-
-@njit(cache=True, nogil=True)
-def allocate_like(board):  # type: ignore[no-untyped-def]
-    """Memory for another board of the same size."""
-    return Board(
-        np.empty_like(board.color),
-        np.empty_like(board.head),
-        np.empty_like(board.next),
-        np.empty_like(board.liberties),
-        np.empty_like(board.empties),
-        np.empty_like(board.slot),
-        np.empty_like(board.info),
-    )
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -389,6 +338,7 @@ implement(
     copy=copy_game,
     play=play_action,
     judge=judge_game,
+    sensible=drop_senseless,
     player=player_to_move,
     key=position_hash,
     playout=play_out,

@@ -13,7 +13,7 @@ from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, to_cell
 from tengen.games.go.draw import board_svg
 from tengen.games.go.options import GoOptions
-from tengen.games.go.playout import is_eye
+from tengen.games.go.playout import is_sensible
 from tengen.games.go.rules import get_rules
 from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.games.go.state import State, format_margin
@@ -41,9 +41,9 @@ class Go(Game):
         limit = 4 * points * (1 + len(state.history) // (2 * points))
         return GoOptions(state.size, state.rules.name, state.komi, state.handicap, limit)
 
-    def batch(self, options: GoOptions, past: int = 0) -> BatchedGo:
+    def batch(self, options: GoOptions, past: int = 0, ages: bool = False) -> BatchedGo:
         """Many games at once."""
-        return BatchedGo(options, past)
+        return BatchedGo(options, past, ages)
 
     def check_search(self, options: GoOptions) -> None:
         """ValueError where territory counts: networks and playouts know area."""
@@ -73,12 +73,12 @@ class Go(Game):
         return [move for move in points if _off_the_edge(move, state.size)] or points
 
     def sensible_moves(self, state: State) -> list[int]:
-        """Legal moves that fill no own eye; PASS is among them where the rules allow it."""
+        """Legal moves that fill no own eye and are no suicide; PASS is among them where the rules allow it."""
         flags, color, size = state.rules.flags, state.to_play, state.size
         return [
             move
             for move in state.legal_moves()
-            if move == PASS or not is_eye(state.board, to_cell(move, size), color, flags)
+            if move == PASS or is_sensible(state.board, to_cell(move, size), color, flags)
         ] or [PASS]
 
     def outcome(self, state: State) -> Outcome:

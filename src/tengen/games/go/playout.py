@@ -54,6 +54,12 @@ def is_eye(board, p, color, flags):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
+def is_sensible(board, p, color, flags):  # type: ignore[no-untyped-def]
+    """Whether a move of `color` on the empty cell p, which no ko forbids, fills no eye and is no suicide."""
+    return not is_eye(board, p, color, flags) and is_breathing(board, p, color)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def random_move(board, color, flags, state):  # type: ignore[no-untyped-def]
     """A random move of `color` that is legal (simple ko, no suicide) and fills no eye, or NO_CELL."""
     u = np.uint64
@@ -65,7 +71,7 @@ def random_move(board, color, flags, state):  # type: ignore[no-untyped-def]
         i += 1
         if i == count:
             i = 0
-        if p != ko and not is_eye(board, p, color, flags) and is_breathing(board, p, color):
+        if p != ko and is_sensible(board, p, color, flags):
             return p
     return NO_CELL
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tengen.games.go.board import (
     BLACK,
+    EMPTY,
     KO,
     NO_CELL,
     TO_PLAY,
@@ -74,16 +75,23 @@ def positions_of(states: Sequence[State]) -> Positions:
     for i, state in enumerate(states):
         copy_board(state.board, board_at(positions.boards, i))
         positions.komi[i] = state.compensation
+        positions.age[i] = ages_of(state)
         back: State | None = state
-        turn = 0
-        while back is not None:
-            if turn < PAST:
+        for turn in range(PAST):
+            if back is not None:
                 positions.past[i, turn] = back.stones.ravel()
-            move = back.last_move
-            if move is not None and move >= 0 and positions.age[i, move] == OLDEST and state.color_at(move):
-                positions.age[i, move] = turn + 1
-            back, turn = back.previous, turn + 1
+                back = back.previous
     return positions
+
+
+def ages_of(state: State) -> NDArray[np.int16]:
+    """int16[N * N]: `Positions.age` of one state."""
+    ages = np.full(state.size**2, OLDEST, np.int16)
+    for turn, (_, move) in enumerate(reversed(state.moves), 1):
+        if move >= 0 and ages[move] == OLDEST:
+            ages[move] = turn
+    ages[state.stones.ravel() == EMPTY] = OLDEST
+    return ages
 
 
 def encode_move(color: int, move: int, size: int) -> int:

@@ -41,7 +41,7 @@ class Microchess(Game):
         """Rules and double step."""
         return MicrochessOptions(state.rules, state.double_step)
 
-    def batch(self, options: MicrochessOptions, past: int = 0) -> BatchedMicrochess:
+    def batch(self, options: MicrochessOptions, past: int = 0, ages: bool = False) -> BatchedMicrochess:
         """Many games at once; no encoder looks at the past."""
         return BatchedMicrochess(options)
 
