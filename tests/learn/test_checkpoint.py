@@ -9,7 +9,7 @@ import torch
 
 from tengen.learn.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer
-from tengen.learn.supervised_config import OPTIMIZERS
+from tengen.learn.training_config import OPTIMIZERS
 from tengen.nets.network import Network, build_network
 
 

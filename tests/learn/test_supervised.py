@@ -17,10 +17,13 @@ import torch
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
 from tengen.learn.loader import RecordBatch
+from tengen.learn.optimizers import DivergedError
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.supervised import DivergedError, SupervisedProgress, learn_supervised, predictor, value_loss
-from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES, SupervisedConfig, run_name
+from tengen.learn.supervised import learn_supervised, predictor, value_loss
+from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.learn.supervised_data import validation_batches
+from tengen.learn.training import TrainingProgress
+from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import build_network
@@ -38,7 +41,7 @@ def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
 
 
 def train(
-    config: SupervisedConfig, out: Path, on_progress: Callable[[SupervisedProgress], None] = lambda _: None
+    config: SupervisedConfig, out: Path, on_progress: Callable[[TrainingProgress], None] = lambda _: None
 ) -> dict[str, Any]:
     return learn_supervised(config, out, on_progress, report=False)
 
@@ -47,8 +50,8 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping_at(*steps: int) -> Callable[[SupervisedProgress], None]:
-    def on_progress(now: SupervisedProgress) -> None:
+def stopping_at(*steps: int) -> Callable[[TrainingProgress], None]:
+    def on_progress(now: TrainingProgress) -> None:
         if now.step in steps:
             raise Stopped
 
@@ -67,7 +70,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    reports: list[SupervisedProgress] = []
+    reports: list[TrainingProgress] = []
     config = make_config(tiny, batch=64, positions=10_000, epoch=2500, average=0.98)
     best = train(config, tmp_path, reports.append)
     metrics = read_metrics(tmp_path)
@@ -111,7 +114,7 @@ def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> N
 def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None:
     config = make_config(tiny)
 
-    def interrupt(now: SupervisedProgress) -> None:
+    def interrupt(now: TrainingProgress) -> None:
         if now.step == 7:
             os.kill(os.getpid(), signal.SIGINT)
 

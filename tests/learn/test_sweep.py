@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import SupervisedProgress
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.sweep import as_markdown, run_sweep, split_list, sweep_points
+from tengen.learn.training import TrainingProgress
 
 SMALL = "small:filters=4-4,dense=8"
 
@@ -78,7 +78,7 @@ def test_a_sweep_goes_on_and_tells_its_outcome(tiny: Path, tmp_path: Path) -> No
     points = sweep_points(make_base(str(tiny)), ["simple", "oneplane"], [SMALL], ["sgd", "adam"])
     reports: list[tuple[str, int]] = []
 
-    def stop_in_the_second(name: str, now: SupervisedProgress) -> None:
+    def stop_in_the_second(name: str, now: TrainingProgress) -> None:
         reports.append((name, now.step))
         if name == list(points)[1] and now.validation:
             raise KeyboardInterrupt

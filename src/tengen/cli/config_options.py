@@ -26,7 +26,7 @@ def takes_config(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = list(inspect.signature(command).parameters.values())[1:]
-        options = [field for field in dataclasses.fields(config) if field.name not in without]  # type: ignore[arg-type]
+        options = _in_order([field for field in dataclasses.fields(config) if field.name not in without], panels)  # type: ignore[arg-type]
 
         def run(**values: Any) -> None:
             chosen = {field.name: values.pop(field.name) for field in options}
@@ -48,9 +48,7 @@ def takes_settings(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = list(inspect.signature(command).parameters.values())[1:]
-        fields = [field for field in dataclasses.fields(config) if field.name not in without]
-        order = [name for names in panels.values() for name in names]
-        fields.sort(key=lambda field: order.index(field.name))
+        fields = _in_order([field for field in dataclasses.fields(config) if field.name not in without], panels)
 
         def run(**values: Any) -> None:
             chosen = {field.name: values.pop(field.name) for field in fields}
@@ -63,9 +61,12 @@ def takes_settings(
 
 
 def command_line(command: str, config: Any, base: Any = None, **others: Any) -> str:
-    """The command that asks for this configuration: every option that is not at its default, or as in `base`."""
+    """The command that asks for this configuration: every option that is not at its default, or as in `base`.
+
+    Options that must be given come first.
+    """
     words = command.split()
-    for field in dataclasses.fields(config):
+    for field in sorted(dataclasses.fields(config), key=lambda field: field.default is not dataclasses.MISSING):
         value = getattr(config, field.name)
         if value != (field.default if base is None else getattr(base, field.name)):
             name = field.name.replace("_", "-")
@@ -85,6 +86,12 @@ def _with_signature(
     )
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _in_order(fields: "Sequence[dataclasses.Field[Any]]", panels: Panels) -> "list[dataclasses.Field[Any]]":
+    """The fields in the order of the panels."""
+    order = [name for names in panels.values() for name in names]
+    return sorted(fields, key=lambda field: order.index(field.name) if field.name in order else len(order))
 
 
 def _optional(option: inspect.Parameter, note: str) -> inspect.Parameter:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from tengen.learn.supervised import SupervisedProgress
+from tengen.learn.training import TrainingProgress
 
 
 class TrainingScreen:
@@ -39,7 +39,7 @@ class TrainingScreen:
     ) -> None:
         self._bar.stop()
 
-    def show(self, now: SupervisedProgress) -> None:
+    def show(self, now: TrainingProgress) -> None:
         """Take in the progress of a run."""
         if now.validation is not None:
             self._top1 = now.validation["test_top1"]

@@ -61,8 +61,8 @@ def sweep(
     from rich.console import Console
 
     from tengen.cli.learn_progress import TrainingScreen
-    from tengen.learn.supervised import SupervisedProgress
     from tengen.learn.sweep import run_sweep, split_list, sweep_points
+    from tengen.learn.training import TrainingProgress
 
     points = sweep_points(
         config, split_list(encoders), split_list(networks), split_list(optimizers), _numbers(batches), grid
@@ -73,7 +73,7 @@ def sweep(
     with TrainingScreen(console) as progress:
         names = list(points)
 
-        def show(name: str, now: SupervisedProgress) -> None:
+        def show(name: str, now: TrainingProgress) -> None:
             progress.entitle(f"[{names.index(name) + 1}/{len(names)}] {name}")
             progress.show(now)
 

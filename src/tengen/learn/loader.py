@@ -5,6 +5,9 @@ stored: a Feistel cipher with a key for each pass over the data is a permutation
 exactly once a pass, memory does not grow with the data, and a run resumes exactly where it was from one integer.
 Each position is replayed from its game's moves and encoded when it is needed.
 
+For values, successive positions of a game are too much alike: `which` chooses one of each game, the last that is
+recorded or another one on each pass.
+
 A game that was counted has a result at any komi. With `komi_spread` each of its positions is shown at a komi drawn
 around the record's, in half points, with the result that the count then gives.
 """
@@ -13,7 +16,7 @@ from collections import deque
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import local
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,6 +28,8 @@ from tengen.encode.go import GoEncoder
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, Positions, allocate_positions, replay
 from tengen.games.symmetry import SYMMETRIES
 
+Which = Literal["all", "last", "drawn"]
+"""Positions of a game in a pass: all, the one before its last move, or one at random."""
 _ROUNDS = 6
 
 
@@ -60,8 +65,10 @@ class PositionLoader:
         threads: int = 1,
         start: int = 0,
         komi_spread: float = 0.0,
+        which: Which = "all",
     ) -> None:
-        self._rows, self._ends = np.asarray(games.rows), np.cumsum(games.lengths)
+        self._rows, self._which = np.asarray(games.rows), which
+        self._ends = np.cumsum(games.lengths if which == "all" else np.ones_like(games.lengths))
         self.positions = int(self._ends[-1]) if len(games.rows) else 0
         if self.positions == 0:
             raise ValueError("there is no position to learn from: choose more games or loosen the filters")
@@ -77,7 +84,7 @@ class PositionLoader:
         games = np.searchsorted(self._ends, order, side="right")
         rows = self._rows[games]
         lengths = self._games.offsets[rows + 1] - self._games.offsets[rows]
-        plies = order - (self._ends[games] - lengths)
+        plies = self._plies(order, games, lengths, chances)
         positions = self._buffer(count)
         replay(self._games, rows, plies, positions)
         result = self._results(rows, chances // SYMMETRIES, positions.komi)
@@ -102,6 +109,22 @@ class PositionLoader:
                     yield ahead.popleft().result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+    def _plies(
+        self,
+        order: NDArray[np.int64],
+        games: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        chances: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """int64[B]: how many moves come before each position; all arguments: int64[B]."""
+        match self._which:
+            case "all":
+                return order - (self._ends[games] - lengths)
+            case "last":
+                return lengths - 1
+            case "drawn":
+                return (chances >> 16) % lengths
 
     def _results(
         self, rows: NDArray[np.int64], chances: NDArray[np.int64], komi: NDArray[np.float32]

@@ -19,7 +19,7 @@ from typing import Final
 import torch
 from torch import nn
 
-from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
+from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 
 DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001}
 

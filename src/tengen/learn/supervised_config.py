@@ -6,21 +6,20 @@ The text beside a setting's type is its help. Nothing heavy is imported here, fo
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Annotated, Final
 
-OPTIMIZERS: Final = ("sgd", "adagrad", "adadelta", "adam", "adamw")
-SCHEDULES: Final = ("constant", "cosine", "linear", "step")
+from tengen.learn.training_config import FREE_SETTINGS, TrainingConfig
+
 HANDICAPS: Final = ("any", "only", "none")
-FREE_SETTINGS: Final = frozenset({"threads", "loaders", "checkpoint", "patience"})
-"""What may change when a run is resumed."""
 
 
 @dataclass(frozen=True)
-class SupervisedConfig:
+class SupervisedConfig(TrainingConfig):
     """Everything that shapes a run; kept as config.toml in its directory."""
 
     data: Annotated[str, "Folder of the dataset, as `tengen data build` makes it."]
+    _: KW_ONLY
     encoder: Annotated[
         str,
         "How positions are shown to the network: oneplane, sevenplane, simple, alphago, alphago49, "
@@ -31,22 +30,7 @@ class SupervisedConfig:
         "A kind of network with its settings: small, medium, large, alphago:layers=13,filters=192, "
         "residual:blocks=6,filters=64. With value=yes it learns who won, too.",
     ] = "small"
-    optimizer: Annotated[str, f"Optimiser: {', '.join(OPTIMIZERS)}."] = "sgd"
-    rate: Annotated[float, "Learning rate; 0: the default of the optimiser."] = 0.0
-    momentum: Annotated[float, "Momentum of sgd."] = 0.9
-    decay: Annotated[float, "Weight decay: adds decay / 2 * |weights|^2 to the loss."] = 1e-4
-    schedule: Annotated[str, f"Learning-rate schedule after the warm-up: {', '.join(SCHEDULES)}."] = "cosine"
-    warm_up: Annotated[float, "Share of the run in which the learning rate rises from zero."] = 0.01
-    clip: Annotated[float, "Clip gradients to this norm; 0: no clipping."] = 1.0
-    batch: Annotated[int, "Batch size, in positions."] = 128
-    positions: Annotated[int, "Positions to learn from; 0: as many as --hours allow."] = 1_000_000
-    hours: Annotated[float, "Hours of training at most; the schedule is fitted to them. 0: no limit."] = 0.0
-    epoch: Annotated[int, "Positions between two validations."] = 50_000
-    validate: Annotated[int, "Test positions for a validation."] = 4096
-    patience: Annotated[int, "Early stopping: stop after this many validations without a better loss; 0: never."] = 0
-    average: Annotated[
-        float, "Decay of the running average of the weights, which is validated and saved (such as 0.999); 0: none."
-    ] = 0.0
+    size: Annotated[int, "Size of the board."] = 19
     smoothing: Annotated[float, "Label smoothing."] = 0.0
     value_weight: Annotated[
         float, "Weight of the value loss beside that of the policy; every game with a known result counts the same."
@@ -56,43 +40,23 @@ class SupervisedConfig:
         "Show positions of counted games at a komi of up to so many points more or less than the record's, with the "
         "result that it gives; needs an encoder that shows the komi.",
     ] = 0.0
-    bf16: Annotated[bool, "Compute in 16-bit bfloat where that is safe: up to twice as fast on newer processors."] = (
-        True
-    )
-    symmetries: Annotated[bool, "Rotate and reflect every position at random."] = True
-    size: Annotated[int, "Size of the board."] = 19
     games: Annotated[int, "Games to draw; 0 for all."] = 0
     min_rank: Annotated[int, "Both players at least so strong (1 is 1 dan, 11 professional 1 dan); 0 for any."] = 0
     first_year: Annotated[int, "Games of this year or later."] = 0
     last_year: Annotated[int, "Games of this year or earlier."] = 9999
     handicap: Annotated[str, "Games with a handicap: any, only or none."] = "any"
-    seed: Annotated[
-        int, "Random seed of the first weights and the shuffling: the same seed gives the same network."
-    ] = 1
-    start_from: Annotated[
-        str, "A model (file or bundled name) whose weights to start from; compact may start compact-komi."
-    ] = ""
-    threads: Annotated[int, "Threads that train."] = 1
-    loaders: Annotated[int, "Threads that prepare positions."] = 1
-    checkpoint: Annotated[int, "Steps between two checkpoints."] = 200
 
     def __post_init__(self) -> None:
-        for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("handicap", HANDICAPS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"no {name} is called {getattr(self, name)!r}: choose from {', '.join(known)}")
-        if not self.positions and not self.hours:
-            raise ValueError("positions and hours are both 0: give one of them, or the run would never end")
-        for name in ("batch", "epoch", "validate", "threads", "loaders", "checkpoint"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("positions", "rate", "decay", "clip", "hours", "patience", "games", "seed", "value_weight"):
+        super().__post_init__()
+        if self.handicap not in HANDICAPS:
+            raise ValueError(f"no handicap is called {self.handicap!r}: choose from {', '.join(HANDICAPS)}")
+        for name in ("games", "value_weight"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
         if not 0 <= self.komi_spread <= 100:
             raise ValueError(f"komi_spread is {self.komi_spread}: give 0 to 100 points")
-        for name in ("momentum", "warm_up", "average", "smoothing"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more, and less than 1")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing is {self.smoothing}: give 0 or more, and less than 1")
 
 
 def run_name(config: SupervisedConfig) -> str:

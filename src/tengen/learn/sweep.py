@@ -23,8 +23,9 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.run_directory import read_metrics
-from tengen.learn.supervised import SupervisedProgress, learn_supervised
+from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
+from tengen.learn.training import TrainingProgress
 from tengen.nets.registry import describe_network, parse_network
 
 FACTORS: Final = ("encoder", "network", "optimizer", "batch")
@@ -88,7 +89,7 @@ def _one_at_a_time(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
 def run_sweep(
     points: dict[str, SupervisedConfig],
     out: Path,
-    on_progress: Callable[[str, SupervisedProgress], None] = lambda name, progress: None,
+    on_progress: Callable[[str, TrainingProgress], None] = lambda name, progress: None,
 ) -> list[SweepResult]:
     """Make (or go on with) all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)

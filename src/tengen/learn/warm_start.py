@@ -1,4 +1,4 @@
-"""Starting a supervised run from the weights of another model, of the same kind or with fewer inputs and outputs.
+"""Starting a run of training from the weights of another model, of the same kind or with fewer inputs and outputs.
 
 | the model may differ in | what becomes of it                                                                       |
 |-------------------------|------------------------------------------------------------------------------------------|
@@ -10,14 +10,14 @@
 from torch import Tensor
 
 from tengen.encode.go import get_go_encoder
-from tengen.learn.supervised_config import SupervisedConfig
+from tengen.learn.training_config import TrainingConfig
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, load_network, read_card
 from tengen.nets.network import Network
 from tengen.nets.registry import describe_network, parse_network
 
 
-def check_start(config: SupervisedConfig) -> None:
+def check_start(config: TrainingConfig) -> None:
     """ValueError if the model to start from is of another kind."""
     card = read_card(find_model(config.start_from))
     if not _fits(card, config):
@@ -38,7 +38,7 @@ def start_from(network: Network, model: str) -> None:
             ours[name].copy_(theirs[name])
 
 
-def _fits(card: ModelCard, config: SupervisedConfig) -> bool:
+def _fits(card: ModelCard, config: TrainingConfig) -> bool:
     name, arguments = parse_network(config.network)
     if (card.game, card.network, card.size) != ("go", name, config.size):
         return False

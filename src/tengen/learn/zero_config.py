@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tengen.learn.run_directory import CONFIG_FILE, RunDirectoryError, read_settings
 from tengen.learn.selfplay_settings import SelfPlaySettings
-from tengen.learn.supervised_config import OPTIMIZERS, SCHEDULES
+from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec
