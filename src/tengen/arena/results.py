@@ -124,21 +124,9 @@ class MatchFolder:
     def _check(self, settings: Mapping[str, Setting]) -> None:
         """Compare the folder's settings with ours, or write ours where there are none."""
         path = self.path / "match.toml"
-        if not path.exists():
-            if self._log.tell():
-                raise MatchFolderError(f"{self.path} has results but no match.toml: choose another --out")
-            write_atomically(path, settings_as_toml(settings).encode())
-            return
-        try:
-            there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise MatchFolderError(f"{path} cannot be read ({error}): repair it, or choose another --out") from None
-        for name in {**settings, **there}:
-            if there.get(name) != settings.get(name):
-                raise MatchFolderError(
-                    f"{self.path} holds another match, with {name} {there.get(name)!r} where you ask for "
-                    f"{settings.get(name)!r}: choose another --out, or delete that folder"
-                )
+        if not path.exists() and self._log.tell():
+            raise MatchFolderError(f"{self.path} has results but no match.toml: choose another --out")
+        keep_settings(path, settings, "match")
 
     def _read(self) -> dict[int, GameResult]:
         """All results by game; a torn last line is cut off, so that the next line starts afresh."""
@@ -161,3 +149,20 @@ class MatchFolder:
             good += len(line)
         self._log.truncate(good)
         return results
+
+
+def keep_settings(path: Path, settings: Mapping[str, Setting], kind: str) -> None:
+    """Write the settings of a match or tournament; where they are already, MatchFolderError if they are others."""
+    if not path.exists():
+        write_atomically(path, settings_as_toml(settings).encode())
+        return
+    try:
+        there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MatchFolderError(f"{path} cannot be read ({error}): repair it, or choose another --out") from None
+    for name in {**settings, **there}:
+        if there.get(name) != settings.get(name):
+            raise MatchFolderError(
+                f"{path.parent} holds another {kind}, with {name} {there.get(name)!r} where you ask for "
+                f"{settings.get(name)!r}: choose another --out, or delete that folder"
+            )

@@ -87,6 +87,13 @@ def score_of(player: Player, results: Iterable[GameResult]) -> Score:
     return Score(wins, len(winners) - wins - draws, draws)
 
 
+def describe_time(seconds: float) -> str:
+    """A thinking time for people: `1.02 s`, `3.4 ms`; `-` where it is not known."""
+    if math.isnan(seconds):
+        return "-"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
 def _player(player: Player, spec: str, results: Sequence[GameResult]) -> PlayerSummary:
     side = 0 if player == "a" else 1
     lost = [result for result in results if result.winner not in (player, None)]

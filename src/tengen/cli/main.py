@@ -41,6 +41,7 @@ from tengen.cli.models import models
 from tengen.cli.perft import perft
 from tengen.cli.play import PLAY_EPILOG, play
 from tengen.cli.tables import tables
+from tengen.cli.tournament import tournament
 from tengen.cli.uci import EPILOG as UCI_EPILOG
 from tengen.cli.uci import uci
 
@@ -48,6 +49,7 @@ EXAMPLES = (
     ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
+    ("tengen tournament random alphabeta uct zero:go9", "and who is the strongest of several?"),
     ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
     ("tengen play --game microchess", "chess on a board of 4 x 5"),
     ("tengen data build records --out datasets/kgs", "a dataset from game records"),
@@ -145,6 +147,7 @@ app.command(epilog=PLAY_EPILOG)(play)
 app.command(epilog=GTP_EPILOG)(gtp)
 app.command(epilog=UCI_EPILOG)(uci)
 app.command()(match)
+app.command()(tournament)
 app.command()(perft)
 app.command()(agents)
 app.add_typer(tables, name="tables")

@@ -18,6 +18,7 @@ from tengen.cli.game_options import (
     choose_options,
     given_options,
 )
+from tengen.cli.match_options import MaxMoves, OpeningMoves, Seconds, Workers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,32 +41,13 @@ def match(
     option: OtherOptions = None,
     games: Annotated[int, typer.Option("--games", "-n", help="How many games.")] = 40,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings and other games.")] = 1,
-    opening_moves: Annotated[
-        int | None,
-        typer.Option(
-            help="Random moves that each pair of games begins with; 2 in Go and 4 in Microchess if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    opening_moves: OpeningMoves = None,
     first: Annotated[
         str, typer.Option(help="Who moves first (Black in Go, White in Microchess): alternate, a or b.")
     ] = "alternate",
-    max_moves: Annotated[
-        int | None,
-        typer.Option(
-            help="End a game after so many moves. Go: it is scored; 4 x size x size, at least 200, if not given. "
-            "Microchess: it is a draw; 400 if not given.",
-            show_default=False,
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Ask both agents to think no longer per move; no clock if not given.", show_default=False),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", "-w", help="Games under way at once; one per CPU if not given.", show_default=False),
-    ] = None,
+    max_moves: MaxMoves = None,
+    seconds: Seconds = None,
+    workers: Workers = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.", show_default=False),
@@ -192,6 +174,8 @@ def _table(title: str, players: tuple[str, str], summary: "MatchSummary") -> "Ta
     from rich.markup import escape
     from rich.table import Table
 
+    from tengen.arena.summary import describe_time
+
     table = Table(title=title, title_justify="left")
     table.add_column("agent", overflow="fold")
     for heading in ("won", "lost", "drawn", *(f"as {color}" for color in players), "time/move"):
@@ -202,7 +186,7 @@ def _table(title: str, players: tuple[str, str], summary: "MatchSummary") -> "Ta
             f"{letter}  {escape(player.spec)}",
             *map(str, (score.wins, score.losses, score.draws)),
             *(f"{part.points:g}/{part.games}" for part in (player.as_first, player.as_second)),
-            _duration(player),
+            describe_time(player.seconds_per_move),
         )
     return table
 
@@ -213,13 +197,6 @@ def _by_reason(player: "PlayerSummary") -> dict[str, str]:
     for game, reason in player.forfeits:
         numbers.setdefault(reason, []).append(str(game))
     return {reason: ", ".join(games) for reason, games in numbers.items()}
-
-
-def _duration(player: "PlayerSummary") -> str:
-    if not player.decisions:
-        return "-"
-    seconds = player.seconds_per_move
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 
 
 def _write_json(path: Path, plan: "Match", folder: Path, summary: "MatchSummary") -> None:
