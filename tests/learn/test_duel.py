@@ -14,10 +14,11 @@ from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.options import GoOptions
 from tengen.learn import duel as duels
-from tengen.learn.duel import DuelResult, duel
+from tengen.learn.duel import DuelResult, duel, policy_duel
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.search.gumbel import Gumbel, GumbelParameters
+from tengen.search.policy_play import PolicyPlayer
 from tengen.search.puct import Puct
 from tengen.search.rule import SearchRule
 
@@ -211,3 +212,26 @@ def test_results_add_up() -> None:
     total = DuelResult(3, 1, 0) + DuelResult(0, 1, 3)
     assert (total.games, total.score) == (8, 0.5)
     assert DuelResult(0, 0, 0).score == 0
+
+
+class Fixed(Uniform):
+    """A policy that nearly always wants the same point, if it can have it."""
+
+    def __init__(self, game: Seen, point: int) -> None:
+        super().__init__(game)
+        self.logits = np.full(game.batch.actions, -9.0, np.float32)
+        self.logits[point] = 9.0
+
+    def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.repeat(self.logits[None], len(planes), axis=0), np.zeros(len(planes), np.float32)
+
+
+def test_policies_duel_with_colours_balanced() -> None:
+    """Who passes loses to who takes the centre, with both colours; and a policy against itself wins with one only."""
+    spec = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=2), "compact")  # one move each, then the board is counted
+    centre, passing = (PolicyPlayer(spec.encoder, Fixed(spec, point)) for point in (4, 9))
+    assert policy_duel(spec.options, centre, passing, games=21) == DuelResult(22, 0, 0)
+    assert policy_duel(spec.options, passing, centre, games=20) == DuelResult(0, 0, 20)
+    assert policy_duel(spec.options, passing, passing, games=20) == DuelResult(0, 20, 0)
+    ahead = GoOptions(3, "tromp-taylor", -0.5, limit=2)
+    assert policy_duel(ahead, passing, passing, games=20) == DuelResult(10, 0, 10)

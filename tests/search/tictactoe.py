@@ -29,6 +29,7 @@ class TicTacToe(BatchedGame):
     planes, height, width, actions, branching = 2, 3, 3, 9, 9
 
     game = SimpleNamespace(territory=False)
+    options = SimpleNamespace(game="tictactoe")  # type: ignore[assignment]
 
     @property
     def batch(self) -> Self:

@@ -1,7 +1,8 @@
 """A duel: many games between two models at once, to see which one is better.
 
 Games come in pairs with the same random opening, each model beginning once. The gate of the zero loop and the round
-robins of its generations are made of duels; `arena.match` is for any agents, one game at a time.
+robins of its generations are made of duels; `arena.match` is for any agents, one game at a time. `policy_duel` is the
+same for policies that play without search.
 """
 
 from collections.abc import Callable
@@ -9,11 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tengen.encode.game_spec import GameSpec
+from tengen.encode.registry import get_encoder
+from tengen.games.options import Options
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.search.gumbel import Gumbel
 from tengen.search.leaves import NetworkEvaluation
+from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, final_results, play_to_end
 from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
 
@@ -107,7 +112,36 @@ def _play_pairs(
         for searcher in searchers:
             searcher.advance(actions)
         game.judge(boards, count, legal, over, results)
-    points = results * np.where(game.to_play(boards) == begins, 1, -1)
-    if spec.game.territory:  # counted as a match counts it, dead stones taken off
-        points = np.sign(game.score(boards, np.arange(count))[0]) * np.where(begins == 1, 1, -1)
+    return _result(final_results(game, boards, count) * np.where(begins == 1, 1, -1))
+
+
+def policy_duel(
+    options: Options,
+    first: Path | PolicyPlayer,
+    second: Path | PolicyPlayer,
+    *,
+    games: int = 400,
+    temperature: float = 1.0,
+    seed: int = 1,
+    backend: str = "fastest",
+) -> DuelResult:
+    """Play `games` games (rounded up to an even number) of one policy against another, all at once and without search.
+
+    Each has the first move in half of them. With temperature 0 all games of a half are the same.
+    """
+    players = [load_player(model, backend) if isinstance(model, Path) else model for model in (first, second)]
+    game, half = batch_for(options, [player.encoder for player in players]), (games + 1) // 2
+    boards, begins = game.allocate(2 * half), np.repeat([0, 1], half)
+    play_to_end(PolicyPlay(game, players, seed), boards, begins, 1 - begins, temperature)
+    return _result(final_results(game, boards, 2 * half) * np.where(begins == 0, 1, -1))
+
+
+def load_player(model: str | Path, backend: str = "fastest") -> PolicyPlayer:
+    """A model's policy, ready to play."""
+    evaluator, card = load_evaluator(model, backend)
+    return PolicyPlayer(get_encoder(card.encoder), evaluator)
+
+
+def _result(points: NDArray[np.int8]) -> DuelResult:
+    """Of games that ended so for the first model: 1, 0 or -1 each."""
     return DuelResult(int((points > 0).sum()), int((points == 0).sum()), int((points < 0).sum()))
