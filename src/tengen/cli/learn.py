@@ -12,6 +12,7 @@ from tengen.cli.learn_ratings import ratings
 from tengen.cli.learn_report import report
 from tengen.cli.learn_supervised import supervised
 from tengen.cli.learn_sweep import sweep
+from tengen.cli.learn_value import value
 from tengen.cli.learn_zero import zero
 
 learn = typer.Typer(no_args_is_help=True, help="Train networks, and see how well they do.")
@@ -25,6 +26,7 @@ def _group() -> None:
 # The commands, in the order in which `tengen learn --help` lists them.
 learn.command()(supervised)
 learn.command()(fast_policy)
+learn.command()(value)
 learn.command()(zero)
 learn.command()(ratings)
 learn.command()(evaluate)

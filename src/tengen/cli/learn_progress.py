@@ -8,6 +8,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as ProgressBar
 
 from tengen.learn.training import TrainingProgress
+from tengen.learn.value_positions import PlayProgress
 
 
 class TrainingScreen:
@@ -42,11 +43,18 @@ class TrainingScreen:
     def show(self, now: TrainingProgress) -> None:
         """Take in the progress of a run."""
         if now.validation is not None:
-            self._top1 = now.validation["test_top1"]
+            self._top1 = now.validation.get("test_top1")
             self.say(validation_line(now.validation, now.speed))
         right = f"top-1 {self._top1:.1%}  " if self._top1 is not None else ""
         figures = f"loss {now.loss:.3f}  {right}rate {now.rate:.2g}  {now.speed:,.0f} positions/s"
         self._bar.update(self._task, description=f"{self._title}  {figures}", completed=now.done)
+
+    def show_games(self, now: PlayProgress) -> None:
+        """Take in how far playing is."""
+        what = f"playing  {now.games:,} of {now.wanted:,} games  {now.speed:.1f} games/s"
+        self._bar.update(self._task, description=what, completed=min(1.0, now.games / now.wanted))
+        if not self._console.is_terminal:
+            self.say(what)
 
     def entitle(self, title: str) -> None:
         """Give what follows another title, and say so if it is new."""
@@ -62,6 +70,15 @@ class TrainingScreen:
 
 def validation_line(line: dict[str, Any], speed: float) -> str:
     """One validation in words."""
+    if "test_top1" not in line:
+        policy = ""
+        if "test_policy_divergence" in line:
+            policy = f"policy {line['test_policy_divergence']:.4f} nats from the start  "
+        return (
+            f"{line['positions']:>12,} positions  (z - v)^2 {line['test_value_loss']:.4f} on test games, "
+            f"{line['train_value_loss']:.4f} on those learned from  {policy}rate {line['rate']:.2g}  "
+            f"{speed:,.0f} positions/s"
+        )
     value = ""
     if "test_value_loss" in line:
         value = f"value loss {line['test_value_loss']:.4f} (training {line['train_value_loss']:.4f})  "

@@ -50,6 +50,27 @@ def draw_curves(metrics: Metrics) -> bytes:
     return as_png(figure)
 
 
+def draw_value_curves(metrics: Metrics) -> bytes:
+    """The curves of value learning as a PNG: squared error, distance from the policy held to if any, learning rate."""
+    held = bool(metrics) and "test_policy_divergence" in metrics[-1]
+    figure = Figure(figsize=(12, 4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    panels = figure.subplots(1, 3 if held else 2)
+    positions = [line["positions"] for line in metrics]
+    _curve(panels[0], positions, [line["train_value_loss"] for line in metrics], "games learned from", GREY)
+    _curve(panels[0], positions, [line["test_value_loss"] for line in metrics], "test games", BLUE)
+    titles = ["Mean of (z - v)^2", "Learning rate"]
+    if held:
+        _curve(panels[1], positions, [line["test_policy_divergence"] for line in metrics], "test games", GREEN)
+        titles.insert(1, "Distance from the policy at the start (nats)")
+    _curve(panels[-1], positions, [line["rate"] for line in metrics], "", BLUE)
+    panels[-1].set_ylim(bottom=0)
+    for axes, title in zip(panels, titles):
+        dress(axes, title)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
+    return as_png(figure)
+
+
 def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Metrics], title: str) -> bytes:
     """The outcome of a sweep as a PNG: the last top-1 of each run (best first), and top-1 over training time.
 

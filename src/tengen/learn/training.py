@@ -94,7 +94,10 @@ class Trainer(ABC, Generic[Config, Batch]):
 
     @abstractmethod
     def measure(self, network: Network) -> dict[str, Any]:
-        """How well a network does on the test positions; the best model has the lowest `loss`."""
+        """How well a network does on the test positions; the best model has the lowest `loss`.
+
+        A name that begins with `train_` is of positions learned from.
+        """
 
     @abstractmethod
     def describe(self, network: Network, measures: dict[str, Any]) -> ModelCard:
@@ -191,7 +194,7 @@ class Trainer(ABC, Generic[Config, Batch]):
         line: dict[str, Any] = {"step": self.step, "positions": self.positions}
         line |= {f"train_{name}": round(loss, 4) for name, loss in self.running.items() if name in measures}
         line |= {"rate": self.optimizer.param_groups[0]["lr"], "seconds": round(self.seconds, 1)}
-        line |= {f"test_{name}": value for name, value in measures.items()}
+        line |= {name if name.startswith("train_") else f"test_{name}": value for name, value in measures.items()}
         self.run.record(line)
         card = self.describe(network, measures)
         save_model(self.run.path / "last.safetensors", network, card)

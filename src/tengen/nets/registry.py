@@ -69,6 +69,11 @@ def parse_network(spec: str) -> tuple[str, dict[str, Any]]:
     return name, arguments
 
 
+def network_spec(name: str, arguments: dict[str, Any]) -> str:
+    """The spec that `parse_network` takes apart into this."""
+    return f"{name}:{','.join(f'{key}={_text(value)}' for key, value in arguments.items())}".rstrip(":")
+
+
 def network_settings(name: str, **arguments: Any) -> Settings:
     """The settings of the network `name`, its defaults included; NetworkSpecError if something about them is wrong."""
     name = network_kind(name)
