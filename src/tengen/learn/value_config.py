@@ -50,9 +50,7 @@ class ValueConfig(TrainingConfig):
     encoder: Annotated[
         str, f"How positions are shown to the network; empty: as to --start-from, or else {VALUE_ENCODER}."
     ] = ""
-    network: Annotated[
-        str, f"A network with a value head; empty: that of --start-from, or else {VALUE_NETWORK}."
-    ] = ""
+    network: Annotated[str, f"A network with a value head; empty: that of --start-from, or else {VALUE_NETWORK}."] = ""
     size: Annotated[int, "Size of the board; 0: that of the policy."] = 0
     start_from: Annotated[
         str,
@@ -67,9 +65,9 @@ class ValueConfig(TrainingConfig):
     positions: Annotated[int, "Positions to learn from; 0: as many as --hours allow."] = 2_000_000
     epoch: Annotated[int, "Positions between two validations."] = 100_000
     validate: Annotated[int, "Test positions, and as many of those learned from, for a validation."] = 8192
-    average: Annotated[
-        float, "Decay of the running average of the weights, which is validated and saved; 0: none."
-    ] = 0.999
+    average: Annotated[float, "Decay of the running average of the weights, which is validated and saved; 0: none."] = (
+        0.999
+    )
     workers: Annotated[int, "Processes that play."] = 1
 
     def __post_init__(self) -> None:
