@@ -15,7 +15,10 @@ SECTIONS = {
     "Agents": ("load_agent", "Agent", "Decision"),
     "Matches": ("play_game", "play_match"),
     "Networks": ("load_model", "Model", "get_encoder"),
-    "Search": ("Searcher", "Puct", "Gumbel", "NetworkEvaluation", "PlayoutEvaluation", "MixedEvaluation"),
+    "Search": (
+        *("Searcher", "Puct", "Gumbel"),
+        *("NetworkEvaluation", "PlayoutEvaluation", "MixedEvaluation", "PolicyAndValue"),
+    ),
     "Learning": ("learn_zero", "learn_supervised"),
     "Environments": ("envs",),
 }

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tengen.search.leaves import MixedEvaluation as MixedEvaluation
     from tengen.search.leaves import NetworkEvaluation as NetworkEvaluation
     from tengen.search.leaves import PlayoutEvaluation as PlayoutEvaluation
+    from tengen.search.leaves import PolicyAndValue as PolicyAndValue
     from tengen.search.puct import Puct as Puct
     from tengen.search.searcher import Searcher as Searcher
 
@@ -60,6 +61,7 @@ _PLACES = {
     "NetworkEvaluation": "tengen.search.leaves:NetworkEvaluation",
     "PlayoutEvaluation": "tengen.search.leaves:PlayoutEvaluation",
     "MixedEvaluation": "tengen.search.leaves:MixedEvaluation",
+    "PolicyAndValue": "tengen.search.leaves:PolicyAndValue",
     "learn_zero": "tengen.learn.zero:learn_zero",
     "learn_supervised": "tengen.learn.supervised:learn_supervised",
     "envs": "tengen.envs",

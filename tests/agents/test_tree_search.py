@@ -45,7 +45,7 @@ def test_a_tree_has_room_for_its_limits_within_an_eighth_of_the_memory(
 def test_a_node_takes_as_many_bytes_as_is_said() -> None:
     from tengen.search.tree import new_trees
 
-    trees = new_trees(1, 1000)
+    trees = new_trees(1, 1000, rollouts=True)
     assert sum(array.nbytes for array in trees if array.ndim == 2) == 1000 * NODE_BYTES
 
 
@@ -131,7 +131,9 @@ def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.isfinite(agent.choose(state).value or 0.0)
 
 
-@pytest.mark.parametrize("spec", ["zero:go5,sims=64", "gumbel:go5,sims=64", "uct:playouts=200", "mcts:playouts=200"])
+@pytest.mark.parametrize(
+    "spec", ["zero:go5,sims=64", "gumbel:go5,sims=64", "uct:playouts=200", "mcts:playouts=200", "alphago:go5,sims=64"]
+)
 def test_nobody_passes_where_the_rules_do_not_let_them(spec: str) -> None:
     """Under simple-go rules Black had to pass; White, who is ahead, has to play on, for there is a move to make."""
     forced = """

@@ -58,6 +58,9 @@ class Uniform:
     def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((len(planes), self.actions), np.float32), np.zeros(len(planes), np.float32)
 
+    def another(self) -> "Uniform":
+        return self
+
 
 class Opinionated:
     """What it says depends on the position alone, down to the last bit, and on nothing sensible; it counts batches."""

@@ -61,7 +61,7 @@ class SlowPuct:
         return path
 
     def _best(self, node: SlowNode) -> SlowNode:
-        c, reduction, zero = self.parameters
+        c, reduction, zero, *_ = self.parameters
         seen = sum(child.prior for child in node.children.values() if child.n)
         unseen = 0.0 if zero else -(node.w + node.lost) / (node.n - node.lost) - reduction * sqrt(seen)
         best, best_score = node, -inf

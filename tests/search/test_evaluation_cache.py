@@ -26,12 +26,12 @@ class Asker:
         over = np.zeros(count, np.bool_) if over is None else over
         keys, source, missing = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, np.int64)
         packed = planes.copy()
-        wanted = look_up(self.cache, packed, over, count, keys, source, missing)
+        logits, values = np.full((count, ACTIONS), np.nan, np.float32), np.full(count, np.nan, np.float32)
+        wanted = look_up(self.cache, packed, over, count, keys, source, missing, logits, values)
         assert np.array_equal(packed[:wanted], planes[missing[:wanted]])
         self.asked += wanted
         fresh = said_of(packed[:wanted])
-        logits, values = np.full((count, ACTIONS), np.nan, np.float32), np.full(count, np.nan, np.float32)
-        fill_in(self.cache, over, count, keys, source, missing, *fresh, logits, values)
+        fill_in(self.cache, count, keys, source, missing, *fresh, logits, values)
         return logits, values
 
 

@@ -202,7 +202,7 @@ def test_the_deepest_path_has_an_end() -> None:
     searcher = searcher_of(game, ScriptedNetwork(game.script), PUCT)
     result = searcher.search(game.batch.allocate(1), np.array([0]), 300)
     assert result.visits[0].tolist() == [300, 0, 0, 0]
-    assert searcher.trees.used[0] == 258  # the root, and one child for each position but the deepest's
+    assert searcher.trees.used[0] == 257  # the root, and one child for each position but the deepest's
 
 
 # ------------------------------------------------------------------------------------ it finds the truth

@@ -98,7 +98,7 @@ def test_a_path_under_way_looks_lost_to_everyone_and_its_value_flips_its_sign_at
     add_virtual_loss(trees, paths, 0)
     assert trees.visits[0].tolist() == [1, 1, 1, 1]
     assert trees.value_sum[0].tolist() == [-1, -1, -1, -1]
-    back_up(trees, paths, 0, np.float32(0.5))
+    back_up(trees, paths, 0, np.float32(0.5), np.float32(0))
     # The leaf is worth 0.5 to the player to move there, so -0.5 to the one whose move leads there, and so on.
     assert trees.value_sum[0].tolist() == [0.5, -0.5, 0.5, -0.5]
     assert trees.visits[0].tolist() == [1, 1, 1, 1]
@@ -114,7 +114,7 @@ def test_finished_games_are_marked_with_their_exact_value_and_have_no_children()
         add_virtual_loss(trees, paths, k)
     legal, over = np.ones((2, 4), np.bool_), np.array([True, False])
     results, values = np.array([-1, 0], np.float32), np.array([0.75, 0.25], np.float32)
-    expand_and_back_up(trees, paths, 2, legal, over, results, np.zeros((2, 4), np.float32), values)
+    expand_and_back_up(trees, paths, 2, legal, over, results, np.zeros((2, 4), np.float32), values, values)
     ended, going_on = look(trees).children[1], look(trees).children[2]
     assert (ended.stage, ended.value, ended.value_sum, len(ended.children)) == (TERMINAL, -1, 1, 0)
     assert (going_on.stage, going_on.value, going_on.value_sum, len(going_on.children)) == (EXPANDED, 0.25, -0.25, 4)

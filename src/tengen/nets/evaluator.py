@@ -29,15 +29,19 @@ class Evaluator(Protocol):
         """
         ...
 
+    def another(self) -> "Evaluator":
+        """The same network for another thread."""
+        ...
+
 
 def load_evaluator(
-    model: str | Path, backend: str = "openvino", threads: int | None = 1
+    model: str | Path, backend: str = "openvino", threads: int | None = 1, streams: int = 1
 ) -> tuple[Evaluator, ModelCard]:
     """The model of this name or path, ready to run, and its card.
 
     `openvino` is the faster on a CPU in floats; `int8` is several times as fast again, for models saved with their
     calibration; `fastest` is int8 for these and openvino for others; `torch` needs the `train` extra. With `threads`
-    None the backend chooses.
+    None the backend chooses. `streams`: how many evaluators of it, made by `another`, work at a time.
     """
     path = find_model(model)
     if backend == "fastest":
@@ -48,7 +52,7 @@ def load_evaluator(
         weights, card = read_model(path)
         ranges = read_ranges(path) if backend == "int8" else None
         try:
-            return OpenVinoEvaluator(card.architecture(), weights, threads, ranges), card
+            return OpenVinoEvaluator(card.architecture(), weights, threads, ranges, streams), card
         except ValueError as error:
             raise ModelFileError(f"{path}: {error}") from None
     if backend == "torch":

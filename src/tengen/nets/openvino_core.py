@@ -10,10 +10,13 @@ import openvino as ov
 _ENGINE = ov.Core()
 
 
-def compile_graph(graph: ov.Model, threads: int | None) -> ov.InferRequest:
-    """A graph made ready to run on this CPU with so many threads; None lets OpenVINO choose."""
+def compile_graph(graph: ov.Model, threads: int | None, streams: int = 1) -> ov.InferRequest:
+    """A graph made ready to run on this CPU, each request with so many threads; None lets OpenVINO choose.
+
+    `streams`: how many requests of the compiled model can run at a time.
+    """
     # Some CPUs compute in bfloat16 by default; and pinned threads of two processes fight for one core.
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": streams, "ENABLE_CPU_PINNING": False}
     if threads is not None:
-        settings["INFERENCE_NUM_THREADS"] = threads
+        settings["INFERENCE_NUM_THREADS"] = threads * streams
     return _ENGINE.compile_model(graph, "CPU", settings).create_infer_request()

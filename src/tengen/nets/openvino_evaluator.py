@@ -1,6 +1,8 @@
 """OpenVINO as an evaluator: the fast way to run a network on a CPU, and the one that needs no torch."""
 
+import copy
 import threading
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +16,32 @@ from tengen.nets.openvino_graph import Ranges, Weights, build_graph
 class OpenVinoEvaluator:
     """A network compiled for this CPU, for batches of any size. Threads may share it, in turn.
 
-    It computes in 32-bit floats, or with ranges in 8-bit integers. Answers are new arrays each time.
+    It computes in 32-bit floats, or with ranges in 8-bit integers. Answers are new arrays each time. With `streams`, so
+    many of it, made by `another`, evaluate at a time.
     """
 
     def __init__(
-        self, architecture: Architecture, weights: Weights, threads: int | None = 1, ranges: Ranges | None = None
+        self,
+        architecture: Architecture,
+        weights: Weights,
+        threads: int | None = 1,
+        ranges: Ranges | None = None,
+        streams: int = 1,
     ) -> None:
         self.architecture = architecture
-        self._request = compile_graph(build_graph(architecture, weights, ranges), threads)
-        self._padded = np.zeros((0, architecture.planes, architecture.size, architecture.width), np.uint8)
+        self._request = compile_graph(build_graph(architecture, weights, ranges), threads, streams)
+        self._make_room()
+
+    def another(self) -> Self:
+        """The same compiled network for another thread."""
+        twin = copy.copy(self)
+        twin._request = self._request.get_compiled_model().create_infer_request()
+        twin._make_room()
+        return twin
+
+    def _make_room(self) -> None:
+        made_of = self.architecture
+        self._padded = np.zeros((0, made_of.planes, made_of.size, made_of.width), np.uint8)
         self._turn = threading.Lock()
 
     def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:

@@ -1,5 +1,7 @@
 """PyTorch as an evaluator: for networks under training, and for GPUs."""
 
+from typing import Self
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,6 +21,10 @@ class TorchEvaluator:
             torch.set_num_threads(threads)
         self.network = network
         self.architecture = network.architecture
+
+    def another(self) -> Self:
+        """Threads may share it."""
+        return self
 
     def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None."""

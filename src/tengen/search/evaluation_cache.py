@@ -49,25 +49,28 @@ def hash_planes(planes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def look_up(cache, planes, over, count, keys, source, missing):  # type: ignore[no-untyped-def]
-    """Find what is known of the first `count` positions; returns how many have to be evaluated.
+def look_up(cache, planes, skip, count, keys, source, missing, logits, values):  # type: ignore[no-untyped-def]
+    """Write what is known of the first `count` positions to logits: float32[L, A] and values: float32[L]; returns how
+    many have to be evaluated.
 
-    planes: uint8[L, C * H * W]; over: bool[L], finished games, which need nothing. Writes keys: uint64[L] and, to
-    source: int64[L], the slot that knows a position, or -1 - k for the k-th of missing: int64[L], the positions to
-    evaluate, packed to the front of planes in that order.
+    planes: uint8[L, C * H * W]; skip: bool[L], positions of which nothing is asked. Writes keys: uint64[L] and, to
+    source: int64[L], k for the k-th of missing: int64[L], the positions to evaluate, packed to the front of planes in
+    that order, or -1 where nothing is missing.
     """
     mask = np.uint64(cache.keys.shape[0] - 1)
     wanted = 0
     claimed = np.full(2 * _power_of_two(count), -1, np.int64)  # where the keys of this batch's missing ones stand
     claim_mask = np.uint64(claimed.shape[0] - 1)
     for k in range(count):
-        if over[k]:
+        source[k] = -1
+        if skip[k]:
             continue
         key = hash_planes(planes[k])
         keys[k] = key
         slot = (key >> np.uint64(1)) & mask
         if cache.keys[slot] == key:
-            source[k] = np.int64(slot)
+            logits[k] = cache.logits[slot]
+            values[k] = cache.values[slot]
             continue
         place = (key >> np.uint64(20)) & claim_mask
         while claimed[place] >= 0 and keys[missing[claimed[place]]] != key:
@@ -78,7 +81,7 @@ def look_up(cache, planes, over, count, keys, source, missing):  # type: ignore[
             if wanted != k:
                 planes[wanted] = planes[k]
             wanted += 1
-        source[k] = -1 - claimed[place]
+        source[k] = claimed[place]
     return wanted
 
 
@@ -91,21 +94,16 @@ def _power_of_two(n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fill_in(cache, over, count, keys, source, missing, fresh_logits, fresh_values, logits, values):  # type: ignore[no-untyped-def]
-    """Give every position its evaluation, from the cache or from the fresh ones, and remember those.
+def fill_in(cache, count, keys, source, missing, fresh_logits, fresh_values, logits, values):  # type: ignore[no-untyped-def]
+    """Give every position that the cache did not know its evaluation, and remember it.
 
     fresh_logits: float32[M, A] and fresh_values: float32[M] are of the missing positions; written are
     logits: float32[L, A] and values: float32[L].
     """
     for k in range(count):
-        if over[k]:
-            continue
         if source[k] >= 0:
-            logits[k] = cache.logits[source[k]]
-            values[k] = cache.values[source[k]]
-        else:
-            logits[k] = fresh_logits[-1 - source[k]]
-            values[k] = fresh_values[-1 - source[k]]
+            logits[k] = fresh_logits[source[k]]
+            values[k] = fresh_values[source[k]]
     mask = np.uint64(cache.keys.shape[0] - 1)
     for m in range(fresh_values.shape[0]):
         key = keys[missing[m]]

@@ -243,7 +243,7 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = visit_leaf(trees, paths, count)
+            stage = visit_leaf(trees, paths, count, 1, True)
             if stage == PENDING:
                 break
             remaining[b] -= 1

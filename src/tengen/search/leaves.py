@@ -3,16 +3,21 @@
 | evaluation            | policy            | value                            | cached |
 |-----------------------|-------------------|----------------------------------|--------|
 | `NetworkEvaluation`   | the network's     | the network's                    | yes    |
+| `UniformPolicy`       | all alike         | -                                | no     |
+| `PolicyAndValue`      | of the first      | of the second                    | as they are |
 | `PlayoutEvaluation`   | all alike         | the mean of some playouts        | no     |
 | `MixedEvaluation`     | of the first      | (1 - lambda) first + lambda other | as they are |
 | `KnownPositions`      | -                 | exact, where it is known; else as the evaluation behind it says |
 
 An evaluation sees the positions themselves. PUCT with playouts is plain Monte-Carlo tree search, in every game;
-AlphaGo's search mixes a network with playouts.
+AlphaGo's search mixes a network, or two, with playouts. An evaluation serves one thread; `another` makes one for
+another thread.
 """
 
+import copy
+import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numba import njit
@@ -21,7 +26,8 @@ from numpy.typing import NDArray
 from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.borrow import borrow
-from tengen.games.kernels import copy, playout
+from tengen.games.kernels import copy as copy_game
+from tengen.games.kernels import playout
 from tengen.nets.evaluator import Evaluator
 from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
 
@@ -34,6 +40,8 @@ class Leaves(NamedTuple):
     results: NDArray[np.float32]  # [L] what those are worth to the player to move
     logits: NDArray[np.float32]  # [L, A] for the others, the logarithm of how likely each action is, up to a constant
     values: NDArray[np.float32]  # [L] and their value to the player to move, -1 to 1
+    rollouts: NDArray[np.float32]  # [L] and what rollouts alone say, where an evaluation has some
+    expands: NDArray[np.bool_]  # [L] whether a leaf is to be given children now: of the others no logits are needed
 
 
 def new_leaves(count: int, actions: int) -> Leaves:
@@ -44,6 +52,8 @@ def new_leaves(count: int, actions: int) -> Leaves:
         np.zeros(count, np.float32),
         np.zeros((count, actions), np.float32),
         np.zeros(count, np.float32),
+        np.zeros(count, np.float32),
+        np.ones(count, np.bool_),
     )
 
 
@@ -61,6 +71,10 @@ class LeafEvaluation(Protocol):
         """Do once what the first calls, of up to `most` positions, would else have to wait for."""
         ...
 
+    def another(self) -> "LeafEvaluation":
+        """The same for another thread, which shares nothing with this one but what is known of positions."""
+        ...
+
 
 class NetworkEvaluation:
     """A network's policy and value. What it has said of the same planes is remembered.
@@ -76,30 +90,59 @@ class NetworkEvaluation:
     """
 
     def __init__(
-        self, game: BatchedGame, encoder: Encoder, evaluator: Evaluator, cache: int | EvaluationCache = 1 << 14
+        self,
+        game: BatchedGame,
+        encoder: Encoder,
+        evaluator: Evaluator,
+        cache: int | EvaluationCache = 1 << 14,
+        *,
+        policy: bool = True,
+        value: bool = True,
     ) -> None:
+        """`policy`, `value`: what is wanted of the two; for the policy alone, only leaves that expand are asked for."""
         self.evaluator, self._encoder = evaluator, encoder
         self._shape = (encoder.planes, game.height, game.width)
-        self._cache = new_cache(cache, game.actions) if isinstance(cache, int) else cache
+        self._policy, self._value = policy, value
+        self._cache = new_cache(cache, game.actions if policy else 0) if isinstance(cache, int) else cache
+        self._turn = threading.Lock()  # for the cache, which threads share
         self._make_room(1)
 
     def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
         """Ask the network for what the cache does not know."""
+        skip = leaves.over if self._value else leaves.over | ~leaves.expands
+        if skip[:count].all():
+            return 0
         if count > len(self._planes):
             self._make_room(len(leaves.over))
         self._encoder.encode_games(games, count, self._planes)
         flat = self._planes.reshape(len(self._planes), -1)
-        wanted = int(look_up(self._cache, flat, leaves.over, count, self._keys, self._source, self._missing))
-        logits, values = (
-            self.evaluator.evaluate(self._planes[:wanted]) if wanted else (leaves.logits[:0], leaves.values[:0])
+        found = (
+            leaves.logits if self._policy else leaves.logits[:, :0],
+            leaves.values if self._value else self._unwanted,
         )
-        if values is None:
-            raise ValueError("tree search needs a network with a value head, and this one has none")
-        fill_in(
-            self._cache, leaves.over, count, self._keys, self._source, self._missing,
-            logits, values, leaves.logits, leaves.values,
-        )  # fmt: skip
+        with self._turn:
+            wanted = int(look_up(self._cache, flat, skip, count, self._keys, self._source, self._missing, *found))
+        if wanted:
+            fresh = self._ask(wanted)
+            with self._turn:
+                fill_in(self._cache, count, self._keys, self._source, self._missing, *fresh, *found)
         return wanted
+
+    def another(self) -> Self:
+        """Of the same network and cache."""
+        twin = copy.copy(self)
+        twin.evaluator = self.evaluator.another()
+        twin._make_room(1)
+        return twin
+
+    def _ask(self, wanted: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """What the network says of the first planes, as far as it is wanted."""
+        logits, values = self.evaluator.evaluate(self._planes[:wanted])
+        if not self._value:
+            values = self._unwanted[:wanted]
+        elif values is None:
+            raise ValueError("tree search needs a network with a value head, and this one has none")
+        return logits if self._policy else logits[:, :0], values
 
     def warm_up(self, most: int) -> None:
         """Ask for batches of all sizes, for each of which the network may get ready anew."""
@@ -111,6 +154,54 @@ class NetworkEvaluation:
         self._planes = np.zeros((count, *self._shape), np.uint8)
         self._keys, self._source = np.zeros(count, np.uint64), np.zeros(count, np.int64)
         self._missing = np.zeros(count, np.int64)
+        self._unwanted = np.zeros(count, np.float32)
+
+
+class UniformPolicy:
+    """Every legal action is equally likely; about values it says nothing."""
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Nothing is computed."""
+        leaves.logits[:count] = 0.0
+        return 0
+
+    def warm_up(self, most: int) -> None:
+        """Nothing to wait for."""
+
+    def another(self) -> Self:
+        """It has no state."""
+        return self
+
+
+class PolicyAndValue:
+    """The policy of one evaluation and the value of another, each of which leaves out the rest: AlphaGo's two networks.
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> model, game = tengen.load_model("go5"), tengen.get_game("go")
+    >>> batch = game.batch(game.options.of({"size": 5, "komi": 3.5}), model.encoder.past)
+    >>> policy = tengen.NetworkEvaluation(batch, model.encoder, model.evaluator, value=False)
+    >>> value = tengen.NetworkEvaluation(batch, model.encoder, model.evaluator, policy=False)
+    >>> searcher = tengen.Searcher(batch, tengen.PolicyAndValue(policy, value), tengen.Puct())
+    >>> int(searcher.search(batch.allocate(1), np.arange(1), simulations=32).chosen[0])
+    12
+    """
+
+    def __init__(self, policy: LeafEvaluation, value: LeafEvaluation) -> None:
+        self._policy, self._value = policy, value
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Ask both."""
+        return self._value.evaluate(games, count, leaves) + self._policy.evaluate(games, count, leaves)
+
+    def warm_up(self, most: int) -> None:
+        """Both."""
+        self._policy.warm_up(most)
+        self._value.warm_up(most)
+
+    def another(self) -> "PolicyAndValue":
+        """Of both."""
+        return PolicyAndValue(self._policy.another(), self._value.another())
 
 
 class PlayoutEvaluation:
@@ -129,9 +220,14 @@ class PlayoutEvaluation:
 
     def __init__(self, game: BatchedGame, playouts: int = 1, seed: int | None = None) -> None:
         self._game, self._playouts = game, playouts
-        self._scratch = game.allocate(1)
-        self._legal = np.zeros(game.actions, np.bool_)
-        self._rng = np.array([np.random.default_rng(seed).integers(1, 2**63)], np.uint64)
+        self._seeds = np.random.default_rng(seed)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Scratch room and random numbers of its own."""
+        self._scratch = self._game.allocate(1)
+        self._legal = np.zeros(self._game.actions, np.bool_)
+        self._rng = np.array([self._seeds.integers(1, 2**63)], np.uint64)
 
     def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
         """Play every game that is not over to its end."""
@@ -144,9 +240,17 @@ class PlayoutEvaluation:
     def warm_up(self, most: int) -> None:
         """Nothing to wait for but the kernel, which the first search loads."""
 
+    def another(self) -> Self:
+        """With the next of its seeds."""
+        twin = copy.copy(self)
+        twin._prepare()
+        return twin
+
 
 class MixedEvaluation:
     """Values (1 - weight) * one + weight * other, and the policy of the first: AlphaGo's leaf, weight being lambda.
+
+    The other evaluation is that of the rollouts. With weight 1 the first one may leave out its value.
 
     >>> import numpy as np
     >>> import tengen
@@ -166,17 +270,21 @@ class MixedEvaluation:
 
     def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
         """Ask both."""
-        computed = self._one.evaluate(games, count, leaves)
-        logits, values = leaves.logits[:count].copy(), leaves.values[:count].copy()
-        computed += self._other.evaluate(games, count, leaves)
-        leaves.logits[:count] = logits
-        leaves.values[:count] = (1 - self._weight) * values + self._weight * leaves.values[:count]
+        computed = self._other.evaluate(games, count, leaves)
+        leaves.rollouts[:count] = leaves.values[:count]
+        computed += self._one.evaluate(games, count, leaves)
+        mean, rollouts = leaves.values[:count], leaves.rollouts[:count]
+        mean[:] = (1 - self._weight) * mean + self._weight * rollouts
         return computed
 
     def warm_up(self, most: int) -> None:
         """Both."""
         self._one.warm_up(most)
         self._other.warm_up(most)
+
+    def another(self) -> "MixedEvaluation":
+        """Of both."""
+        return MixedEvaluation(self._one.another(), self._other.another(), float(self._weight))
 
 
 Probe = Callable[[Any, int, Leaves], None]
@@ -198,6 +306,10 @@ class KnownPositions:
         """Of the evaluation."""
         self._otherwise.warm_up(most)
 
+    def another(self) -> "KnownPositions":
+        """Of the evaluation; threads share the knowledge."""
+        return KnownPositions(self._probe, self._otherwise.another())
+
 
 @njit(cache=True, nogil=True)
 def play_out_leaves(games, count, over, playouts, scratch, legal, rng, values):  # type: ignore[no-untyped-def]
@@ -212,7 +324,7 @@ def play_out_leaves(games, count, over, playouts, scratch, legal, rng, values): 
             continue
         total = np.float32(0.0)
         for _ in range(playouts):
-            copy(games, k, scratch, 0)
+            copy_game(games, k, scratch, 0)
             state, value = playout(scratch, 0, legal, state)
             total += value
         values[k] = total / np.float32(playouts)

@@ -1,10 +1,13 @@
-"""PUCT, the selection rule of AlphaGo Zero: down the tree by
+"""PUCT, the selection rule of AlphaGo and AlphaGo Zero: down the tree by
 
     a = argmax Q(s, a) + c * P(s, a) * sqrt(N(s)) / (1 + N(s, a))
 
 Q is the mean value of the simulations through a, as the player who chooses sees it. For actions without any it is
 that of the node, less `fpu_reduction` for each unit of the root of the priors explored so far (first-play urgency);
 or 0, as in the first publications, where `fpu_zero` is set.
+
+AlphaGo (Silver et al. 2016) has c = 5, calls it c_u, and gives a leaf children at its visit number n_thr, `threshold`
+here; before that, and at the limit of depth, each visit evaluates the leaf once more. AlphaGo Zero expands at once.
 """
 
 from typing import NamedTuple
@@ -35,10 +38,12 @@ class PuctParameters(NamedTuple):
     exploration: float = 1.5  # c
     fpu_reduction: float = 0.2
     fpu_zero: bool = False
+    threshold: int = 1  # n_thr: the visit at which a leaf is expanded
+    depth: int = 0  # actions in a path at most, beyond which nothing is expanded; 0: as many as there is room for
 
 
 class Puct:
-    """The rule of AlphaGo Zero: search where value and prior are high and visits are few.
+    """The rule of AlphaGo and AlphaGo Zero: search where value and prior are high and visits are few.
 
     `noise` is the share of Dirichlet noise in the root's priors when a search explores, `alpha` its parameter (0: ten
     divided by the legal actions). With `prune`, what a network should learn leaves out the visits that only
@@ -136,7 +141,9 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
     """
     trees, paths = borrow(trees), borrow(paths)
     count = 0
-    depth_limit = paths.actions.shape[1]
+    depth_limit = np.int64(paths.actions.shape[1])
+    if parameters.depth > 0:
+        depth_limit = min(depth_limit, np.int64(parameters.depth))
     for i in range(index.shape[0]):
         b = index[i]
         found = solved = 0
@@ -150,7 +157,7 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
                 depth += 1
                 paths.nodes[count, depth] = node
             paths.length[count] = depth
-            stage = visit_leaf(trees, paths, count)
+            stage = visit_leaf(trees, paths, count, parameters.threshold, depth < depth_limit)
             if stage == PENDING:
                 break
             remaining[b] -= 1

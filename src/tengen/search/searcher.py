@@ -3,6 +3,10 @@
 One round takes a leaf (or several) from every tree, lets the game's kernels set up the positions, evaluates them as
 one batch and writes the results back: some ten calls for thousands of simulations. Trees stay from move to move.
 
+Several threads can search the same trees, each by rounds of its own: while the leaves of one are with the network,
+another plays its rollouts out. One at a time selects or writes back; leaves under evaluation look lost to the others
+(virtual loss). With one thread, the same seed gives the same search.
+
 >>> from tengen.games.game import get_game
 >>> game = get_game("microchess")
 >>> batch = game.batch(game.options())
@@ -12,20 +16,24 @@ one batch and writes the results back: some ten calls for thousands of simulatio
 100
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame
-from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, new_leaves
+from tengen.search.leaves import LeafEvaluation, Leaves, PlayoutEvaluation, new_leaves
 from tengen.search.puct import Puct
 from tengen.search.rule import SearchResult, SearchRule
 from tengen.search.tree import (
     EXPANDED,
     PENDING,
     VIRTUAL_LOSS,
+    Paths,
     clear_trees,
     drop_root_action,
     expand_and_back_up,
@@ -36,7 +44,7 @@ from tengen.search.tree import (
 
 __all__ = ["Counts", "PlayoutEvaluation", "Puct", "Searcher"]
 
-NODE_BYTES = 33  # of a tree's arrays
+NODE_BYTES = 37  # of a tree's arrays, with sums of rollouts
 _DEEPEST = 256  # actions in a path; what lies deeper is not explored further
 
 
@@ -45,8 +53,18 @@ class Counts:
     """How much work was done."""
 
     simulations: int = 0
+    batches: int = 0
     leaves: int = 0
     evaluations: int = 0
+
+
+class _Worker(NamedTuple):
+    """What one thread of a search works with."""
+
+    evaluation: LeafEvaluation
+    paths: Paths
+    positions: Any  # of the leaves
+    leaves: Leaves
 
 
 class Searcher:
@@ -75,49 +93,63 @@ class Searcher:
         trees: int = 1,
         nodes: int = 10_000,
         leaves: int = 1,
+        threads: int = 1,
+        rollouts: bool = False,
         seed: int | None = None,
     ) -> None:
-        """`nodes`: room of each tree. `leaves`: how many leaves of a tree are evaluated together."""
+        """`nodes`: room of each tree. `leaves`: how many leaves of a tree a thread evaluates together. `rollouts`: keep
+        what the evaluation's rollouts say apart as well, in `trees.rollout_sum`."""
         self.game, self.evaluation, self.rule = game, evaluation, rule
         self.counts = Counts()
-        self.trees = new_trees(trees, nodes)
+        self.trees = new_trees(trees, nodes, rollouts)
         rule.attach(self.trees, game.actions)
-        self._spare = new_trees(1, nodes)
+        self._spare = new_trees(1, nodes, rollouts)
         self._most_leaves = leaves
         self._rng = np.random.default_rng(seed)
-        self._paths = new_paths(trees * leaves, _DEEPEST)
-        self._positions = game.allocate(trees * leaves)
-        self._leaves = new_leaves(trees * leaves, game.actions)
+        others = (evaluation.another() for _ in range(threads - 1))
+        self._workers = [_new_worker(game, each, trees * leaves) for each in (evaluation, *others)]
         self._remaining = np.zeros(trees, np.int64)
+        self._turn = threading.Condition()  # held by who selects or writes back while there are other threads
+        self._helpers: list[threading.Thread] = []  # of all workers but the first, which is the caller's
+        self._busy = 0  # workers whose leaves are under evaluation
+        self._is_pausing = False
+        self._failure: BaseException | None = None  # of a helper
 
     def forget(self, index: NDArray[np.int64]) -> None:
         """Clear the trees of these games."""
+        self.pause()
         clear_trees(self.trees, index)
 
     def advance(self, actions: NDArray[np.int64]) -> None:
         """Follow one action in each of the first games, keeping what the trees know below it; -1 leaves one alone."""
+        self.pause()
         keep_subtrees(self.trees, actions, self._spare)
 
     def warm_up(self, roots: Any, index: NDArray[np.int64]) -> None:
         """Do once what the first searches would else have to wait for; forgets the trees of these games."""
-        self.evaluation.warm_up(len(self._leaves.over))
+        for worker in self._workers:
+            worker.evaluation.warm_up(len(worker.leaves.over))
         self.search(roots, index, 1)
         self.forget(index)
 
     def prepare(self, roots: Any, index: NDArray[np.int64]) -> None:
         """Evaluate those of these roots that have not been yet. None of the games may be over."""
+        self.pause()
         fresh = index[self.trees.stage[index, 0] != EXPANDED]
-        room = len(self._leaves.over)
+        worker = self._workers[0]
+        paths, room = worker.paths, len(worker.leaves.over)
         for start in range(0, len(fresh), room):
             part = fresh[start : start + room]
             self.trees.stage[part, 0] = PENDING
-            self._paths.tree[: len(part)] = part
-            self._paths.length[: len(part)] = 0
-            self._paths.nodes[: len(part), 0] = 0
+            paths.tree[: len(part)] = part
+            paths.length[: len(part)] = 0
+            paths.nodes[: len(part), 0] = 0
+            paths.expands[: len(part)] = True
             self.trees.visits[part, 0] += 1
             self.trees.value_sum[part, 0] -= VIRTUAL_LOSS
             self.trees.under_way[part, 0] += 1
-            self._finish(roots, len(part))
+            with self._all_or_nothing():
+                self._finish(worker, roots, len(part))
         if (self.trees.stage[fresh, 0] != EXPANDED).any():
             raise ValueError("a game that is over cannot be searched, nor one whose moves have no room in its tree")
 
@@ -142,30 +174,115 @@ class Searcher:
         self.rule.begin(self.trees, index, simulations, explore, self._rng)
 
     def step(self, roots: Any, index: NDArray[np.int64]) -> int:
-        """One round: a leaf or more of every tree with simulations left. Returns how many simulations; 0: all done."""
-        before = int(self._remaining[index].sum())
-        count = self.rule.select(self.trees, index, self._remaining, self._most_leaves, self._paths)
-        done = before - int(self._remaining[index].sum())
-        self.counts.simulations += done
-        self.counts.leaves += count
-        if count:
-            self._finish(roots, count)
-        return done
+        """One round: a leaf or more of every tree with simulations left. Returns how many simulations; 0: all done.
+
+        With several threads the others work on after this, until `pause` or `conclude`.
+        """
+        with self._all_or_nothing():
+            if not self._helpers:
+                self._start_helpers(roots, index)
+            return self._round(self._workers[0], roots, index)
+
+    def pause(self) -> None:
+        """Let the other threads finish what they have begun; `step` lets them go on."""
+        self._stop_helpers()
+        if self._failure is not None:
+            with self._all_or_nothing():
+                raise self._failure
 
     def conclude(self, index: NDArray[np.int64]) -> SearchResult:
         """What the search has found."""
+        self.pause()
         return self.rule.conclude(self.trees, index)
 
     def is_full(self, tree: int = 0) -> bool:
         """Whether a tree has no room left for the children of another leaf."""
         return bool(self.trees.used[tree] + self.game.branching > self.trees.action.shape[1])
 
-    def _finish(self, roots: Any, count: int) -> None:
+    # ----------------------------------------------------------------------------------------- threads
+
+    def _start_helpers(self, roots: Any, index: NDArray[np.int64]) -> None:
+        for worker in self._workers[1:]:
+            helper = threading.Thread(target=self._help, args=(worker, roots, index), name="search", daemon=True)
+            self._helpers.append(helper)
+            helper.start()
+
+    def _stop_helpers(self) -> None:
+        with self._turn:
+            self._is_pausing = True
+            self._turn.notify_all()
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
+        self._is_pausing = False
+
+    def _help(self, worker: _Worker, roots: Any, index: NDArray[np.int64]) -> None:
+        """Round after round, until nothing is left to do or somebody calls `pause`."""
+        try:
+            while not self._is_pausing and self._round(worker, roots, index):
+                pass
+        except BaseException as error:  # for who called `step`
+            with self._turn:
+                self._failure = self._failure or error
+                self._turn.notify_all()
+
+    def _round(self, worker: _Worker, roots: Any, index: NDArray[np.int64]) -> int:
+        """Select leaves, evaluate them and write them back; returns how many simulations these are."""
+        with self._turn:
+            done, count = self._select(worker, index)
+            while not done and self._busy and not self._is_pausing:  # the others hold all that could be selected
+                self._turn.wait()
+                done, count = self._select(worker, index)
+            if not count:
+                return done
+            self._busy += 1
+        try:
+            self._finish(worker, roots, count)
+        finally:
+            with self._turn:
+                self._busy -= 1
+                self._turn.notify_all()
+        return done
+
+    def _select(self, worker: _Worker, index: NDArray[np.int64]) -> tuple[int, int]:
+        """Walk down the trees; returns the number of simulations and how many of these need an evaluation."""
+        if self._failure is not None:
+            raise self._failure
+        before = int(self._remaining[index].sum())
+        count = self.rule.select(self.trees, index, self._remaining, self._most_leaves, worker.paths)
+        done = before - int(self._remaining[index].sum())
+        self.counts.simulations += done
+        self.counts.leaves += count
+        self.counts.batches += count > 0
+        return done, count
+
+    def _finish(self, worker: _Worker, roots: Any, count: int) -> None:
         """Set up and evaluate the leaves of the first `count` paths, and write them to the trees."""
-        game, paths, leaves = self.game, self._paths, self._leaves
-        game.follow(roots, paths.tree[:count], paths.actions, paths.length[:count], self._positions)
-        game.judge(self._positions, count, leaves.legal, leaves.over, leaves.results)
-        self.counts.evaluations += self.evaluation.evaluate(self._positions, count, leaves)
-        expand_and_back_up(
-            self.trees, paths, count, leaves.legal, leaves.over, leaves.results, leaves.logits, leaves.values
-        )
+        game, (evaluation, paths, positions, leaves) = self.game, worker
+        game.follow(roots, paths.tree[:count], paths.actions, paths.length[:count], positions)
+        game.judge(positions, count, leaves.legal, leaves.over, leaves.results)
+        evaluations = evaluation.evaluate(positions, count, leaves)
+        with self._turn:
+            self.counts.evaluations += evaluations
+            expand_and_back_up(
+                self.trees, paths, count,
+                leaves.legal, leaves.over, leaves.results, leaves.logits, leaves.values, leaves.rollouts,
+            )  # fmt: skip
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Forget the trees if a round is not brought to its end: they would wait for its values for ever."""
+        try:
+            yield
+        except BaseException:
+            self._stop_helpers()
+            self._failure = None
+            clear_trees(self.trees, np.arange(len(self.trees.used)))
+            raise
+
+
+def _new_worker(game: BatchedGame, evaluation: LeafEvaluation, room: int) -> _Worker:
+    """Room for so many leaves."""
+    paths = new_paths(room, _DEEPEST)
+    leaves = new_leaves(room, game.actions)._replace(expands=paths.expands)
+    return _Worker(evaluation, paths, game.allocate(room), leaves)

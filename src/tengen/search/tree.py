@@ -3,14 +3,19 @@
 A node is an index; node 0 of a tree is its root. The children of a node lie side by side, from `first_child` on, one
 for each legal action. `visits` and `value_sum` are N and W of the papers: counted for the player whose move leads to
 the node, so that W / N of a child is the Q that its parent compares; values flip their sign at every ply on the way
-up. `value` is what the network said about the node itself, as the player to move there sees it.
+up. `value` is what the network said about the node itself, as the player to move there sees it. Searches whose leaves
+are valued by a network and by rollouts, as AlphaGo's are, keep the sum of the rollouts' results alone as well
+(`rollout_sum`); finished games and solved positions count their result in both sums.
 
 A node whose game is over is TERMINAL, and so is one that the search has solved: a move leads to a lost position of the
 opponent, or all moves lead to solved positions. Its `value` is exact, it takes the place of the mean, and nobody looks
 below it again. Roots are never solved, so that a search always has moves to choose from.
 
+A leaf may be visited several times before it is given children; it is UNSEEN until then, and evaluated at each visit.
+
 A tree that is full goes on without growing: a leaf that finds no room for its children is CLOSED, keeps the value it
-was given, and opens again once a part of the tree is let go.
+was given, and opens again once a part of the tree is let go. Where there are rollouts it stays UNSEEN: each visit adds
+another rollout to what is known of it.
 
 A simulation counts its visits on the way down and its value on the way up. Between the two, a path under way looks
 like a loss ("virtual loss"), so that several leaves of one tree can be evaluated as one batch.
@@ -42,6 +47,7 @@ class Trees(NamedTuple):
     prior: NDArray[np.float32]  # [B, M] P: how likely the network finds the action
     logit: NDArray[np.float32]  # [B, M] ln P, before any noise
     value: NDArray[np.float32]  # [B, M] v, for the player to move here; exact if TERMINAL
+    rollout_sum: NDArray[np.float32]  # [B, M] W of the rollouts alone; [B, 0] in searches that have none
     used: NDArray[np.int64]  # [B] how many nodes a tree has
 
 
@@ -52,10 +58,11 @@ class Paths(NamedTuple):
     length: NDArray[np.int64]  # [L] how many actions
     actions: NDArray[np.int16]  # [L, D]
     nodes: NDArray[np.int32]  # [L, D + 1] from the root to the leaf
+    expands: NDArray[np.bool_]  # [L] whether the leaf is to be given children once it is evaluated
 
 
-def new_trees(count: int, nodes: int) -> Trees:
-    """`count` trees of a root alone, with room for `nodes` nodes each."""
+def new_trees(count: int, nodes: int, rollouts: bool = False) -> Trees:
+    """`count` trees of a root alone, with room for `nodes` nodes each; `rollouts`: also for the sums of rollouts."""
     shape = (count, nodes)
     trees = Trees(
         np.empty(shape, np.int16),
@@ -68,6 +75,7 @@ def new_trees(count: int, nodes: int) -> Trees:
         np.empty(shape, np.float32),
         np.empty(shape, np.float32),
         np.empty(shape, np.float32),
+        np.empty((count, nodes if rollouts else 0), np.float32),
         np.zeros(count, np.int64),
     )
     clear_trees(trees, np.arange(count))
@@ -81,6 +89,7 @@ def new_paths(count: int, depth: int) -> Paths:
         np.zeros(count, np.int64),
         np.zeros((count, depth), np.int16),
         np.zeros((count, depth + 1), np.int32),
+        np.ones(count, np.bool_),
     )
 
 
@@ -104,6 +113,8 @@ def _new_node(trees, b, node, action, prior, logit):  # type: ignore[no-untyped-
     trees.prior[b, node] = prior
     trees.logit[b, node] = logit
     trees.value[b, node] = 0.0
+    if trees.rollout_sum.shape[1] > 0:
+        trees.rollout_sum[b, node] = 0.0
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -118,22 +129,27 @@ def add_virtual_loss(trees, paths, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def back_up(trees, paths, k, value):  # type: ignore[no-untyped-def]
-    """Write the value of path k's leaf, as the player to move there sees it, to all nodes of the path."""
+def back_up(trees, paths, k, value, rollout):  # type: ignore[no-untyped-def]
+    """Write the value of path k's leaf, as the player to move there sees it, to all nodes of the path; and that of its
+    rollout, where rollouts are kept."""
     b = paths.tree[k]
+    has_rollouts = trees.rollout_sum.shape[1] > 0
     for depth in range(paths.length[k], -1, -1):
-        value = -value
+        value, rollout = -value, -rollout
         node = paths.nodes[k, depth]
         trees.value_sum[b, node] += VIRTUAL_LOSS + value
         trees.under_way[b, node] -= 1
+        if has_rollouts:
+            trees.rollout_sum[b, node] += rollout
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def visit_leaf(trees, paths, k):  # type: ignore[no-untyped-def]
+def visit_leaf(trees, paths, k, threshold, expandable):  # type: ignore[no-untyped-def]
     """Do what the end of path k asks for; returns its stage before.
 
-    UNSEEN: it is to be evaluated, and PENDING now. PENDING: nothing, the path is to be given up. Else, in a solved
-    position or where there is no room, its value is known and backed up at once.
+    UNSEEN: it is to be evaluated. If it is `expandable` and this is its visit number `threshold` or a later one, it is
+    PENDING now and expands afterwards. PENDING: nothing, the path is to be given up. Else, in a solved position or
+    where there is no room, its value is known and backed up at once.
     """
     b, node = paths.tree[k], paths.nodes[k, paths.length[k]]
     stage = trees.stage[b, node]
@@ -141,9 +157,11 @@ def visit_leaf(trees, paths, k):  # type: ignore[no-untyped-def]
         return stage
     add_virtual_loss(trees, paths, k)
     if stage == UNSEEN:
-        trees.stage[b, node] = PENDING
+        paths.expands[k] = expandable and trees.visits[b, node] >= threshold
+        if paths.expands[k]:
+            trees.stage[b, node] = PENDING
     else:
-        back_up(trees, paths, k, trees.value[b, node])
+        back_up(trees, paths, k, trees.value[b, node], trees.value[b, node])
     return stage
 
 
@@ -182,12 +200,11 @@ def solve_ancestors(trees, paths, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expand_and_back_up(trees, paths, count, legal, over, results, logits, values):  # type: ignore[no-untyped-def]
-    """Give the leaves of the first `count` paths their children and write their values back.
+def expand_and_back_up(trees, paths, count, legal, over, results, logits, values, rollouts):  # type: ignore[no-untyped-def]
+    """Give the leaves of the first `count` paths their children, if they expand, and write their values back.
 
-    legal: bool[L, A]; over: bool[L] and results: float32[L] are the rules' word, and exact; logits: float32[L, A] and
-    values: float32[L] those of the evaluation. Priors are the softmax of the legal logits. A leaf without room for
-    children is CLOSED.
+    legal: bool[L, A]; over: bool[L] and results: float32[L] are the rules' word, and exact; logits: float32[L, A],
+    values: float32[L] and rollouts: float32[L] those of the evaluation. Priors are the softmax of the legal logits.
     """
     trees, paths = borrow(trees), borrow(paths)
     for k in range(count):
@@ -196,16 +213,18 @@ def expand_and_back_up(trees, paths, count, legal, over, results, logits, values
             trees.stage[b, leaf] = TERMINAL
             trees.value[b, leaf] = results[k]
             solve_ancestors(trees, paths, k)
-            back_up(trees, paths, k, results[k])
+            back_up(trees, paths, k, results[k], results[k])
         else:
-            expand(trees, b, leaf, legal[k], logits[k])
-            trees.value[b, leaf] = values[k]
-            back_up(trees, paths, k, values[k])
+            if paths.expands[k]:
+                expand(trees, b, leaf, legal[k], logits[k])
+            if trees.stage[b, leaf] != TERMINAL:  # another thread may have expanded and solved it since
+                trees.value[b, leaf] = values[k]
+            back_up(trees, paths, k, values[k], rollouts[k])
 
 
 @njit(cache=True, nogil=True)
 def expand(trees, b, leaf, legal, logits):  # type: ignore[no-untyped-def]
-    """Add a child for every legal action; legal: bool[A], logits: float32[A]."""
+    """Add a child for every legal action, if there is room; legal: bool[A], logits: float32[A]."""
     highest, count = np.float32(-np.inf), 0
     for action in range(legal.shape[0]):
         if legal[action]:
@@ -213,7 +232,7 @@ def expand(trees, b, leaf, legal, logits):  # type: ignore[no-untyped-def]
             highest = max(highest, logits[action])
     first = trees.used[b]
     if first + count > trees.action.shape[1]:
-        trees.stage[b, leaf] = CLOSED
+        trees.stage[b, leaf] = UNSEEN if trees.rollout_sum.shape[1] > 0 else CLOSED
         return
     child, total = first, np.float32(0.0)
     for action in range(legal.shape[0]):
@@ -312,3 +331,5 @@ def _copy_node(source, b, old, target, c, new):  # type: ignore[no-untyped-def]
     target.prior[c, new] = source.prior[b, old]
     target.logit[c, new] = source.logit[b, old]
     target.value[c, new] = source.value[b, old]
+    if source.rollout_sum.shape[1] > 0:
+        target.rollout_sum[c, new] = source.rollout_sum[b, old]
