@@ -21,7 +21,7 @@ def test_a_spec_makes_an_agent(spec: str) -> None:
     ("spec", "told"),
     [
         ("", "choose from random"),
-        ("alphago", "choose from random"),
+        ("alphazero", "choose from random"),
         ("uct:speed=3", "it has playouts=..."),
         ("uct:playouts", "not a setting"),
         ("uct:playouts=many", "is not possible: give"),

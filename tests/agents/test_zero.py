@@ -1,7 +1,7 @@
 """The AlphaGo Zero player: limits, tree reuse, what it refuses, and what it tells."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.agents import zero
+from tengen.agents import network_search
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.registry import load_agent
 from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
@@ -145,7 +145,7 @@ class Remembering:
 
 @both_kinds
 def test_an_agent_that_is_ready_needs_nothing_new(model: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zero, "load_evaluator", lambda name, backend: _with(load_evaluator(name, backend), Remembering))
+    monkeypatch.setattr(network_search, "load_evaluator", _loading(Remembering))
     agent, fresh = (agent_of(kind, model, sims=100, batch=7) for _ in range(2))
     agent.check(START)
     prepared = list(agent._evaluator.sizes)
@@ -323,15 +323,21 @@ class WhiteHasWon(Pessimist):
 
 @both_kinds
 def test_resigns_only_when_lost_and_only_if_it_may(model: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zero, "load_evaluator", lambda name, backend: _with(load_evaluator(name, backend), WhiteHasWon))
+    monkeypatch.setattr(network_search, "load_evaluator", _loading(WhiteHasWon))
     assert agent_of(kind, model, sims=30, resign=0.2).choose(START).move == RESIGN
     assert agent_of(kind, model, sims=30).choose(START).move != RESIGN
     assert agent_of(kind, model, sims=30, resign=0.01).choose(START).move != RESIGN
     assert agent_of(kind, model, sims=30, resign=0.2).choose(START.play(12)).move != RESIGN
 
 
-def _with(loaded: tuple[Any, ModelCard], network: type) -> tuple[Any, ModelCard]:
-    return network(loaded[0]), loaded[1]
+def _loading(network: type) -> Callable[..., tuple[Any, ModelCard]]:
+    """`load_evaluator`, with this network around the one that is loaded."""
+
+    def load(*given: Any, **settings: Any) -> tuple[Any, ModelCard]:
+        evaluator, card = load_evaluator(*given, **settings)
+        return network(evaluator), card
+
+    return load
 
 
 @both_kinds
@@ -339,7 +345,7 @@ def test_what_is_solved_is_certain_whatever_the_network_thinks(
     models: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fight on 3x3 that Black wins, as alpha-beta finds (see the tests of the searcher)."""
-    monkeypatch.setattr(zero, "load_evaluator", lambda name, backend: _with(load_evaluator(name, backend), Pessimist))
+    monkeypatch.setattr(network_search, "load_evaluator", _loading(Pessimist))
     state = go.State.new(3, "tromp-taylor", 0.0)
     for move in [8, 3, 0, 5, 7, 6, 1, 2]:
         state = state.play(move)

@@ -54,6 +54,7 @@ class MctsAgent(TreeSearchAgent):
         super().__init__(
             Limits(playouts, settings.seconds, settings.nodes),
             batch=settings.batch,
+            rollout_weight=1.0,
             resign=settings.resign,
             seed=settings.seed,
             clock=clock,

@@ -3,15 +3,17 @@
 Agents that need a model or a program take its name first: `policy:go19,temperature=0.5`, `uci:fairy-stockfish`.
 
 A kind is a frozen dataclass whose fields are its settings, so that one place holds names, types, defaults
-and documentation. The exception is `gtp:`, where all that follows is a command line.
+and documentation; its `aliases` are other names of settings. The exception is `gtp:`, where all that follows is a
+command line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from tengen.agents.agent import Agent, Trained
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
+from tengen.agents.alphago import AlphaGoAgent, AlphaGoSettings
 from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.mcts import Mcts, MctsAgent
@@ -40,8 +42,12 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "fast-policy": (FastPolicySettings, FastPolicyAgent),
     "zero": (ZeroSettings, ZeroAgent),
     "gumbel": (GumbelSettings, ZeroAgent),
+    "alphago": (AlphaGoSettings, AlphaGoAgent),
     "uci": (Uci, UciEngine),
 }
+_LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})
+_LIMITS_OF = {"uci": frozenset({"movetime", "nodes", "depth"}), "alphago": frozenset({"seconds", "sims"})}
+"""Settings that limit how long an agent thinks, where they are not the usual ones."""
 _ALL_DAY = 86_400
 _PLANNED = frozenset({"gumbel"})  # who plans all simulations in advance, and so cannot simply think until time is up
 _NAMED_FIRST = ("model", "program")
@@ -89,13 +95,13 @@ def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None,
         return spec
     settings = _KINDS[kind][0]
     given, known = _parse(kind, settings, text), {field.name: field.default for field in fields(settings)}
-    limits = {"seconds", "sims", "playouts", "depth"} if kind != "uci" else {"movetime", "nodes", "depth"}
+    limits = _LIMITS_OF.get(kind, _LIMITS)
     added: dict[str, float] = {}
     if not limits & given.keys():
         if nodes is not None:
             most = 1_000_000 if kind in _PLANNED else 10_000_000
             added |= {name: min(max(1, nodes), most) for name in ("sims", "playouts") if name in known}
-        if depth is not None and "depth" in known:
+        if depth is not None and "depth" in known and "depth" in limits:
             added["depth"] = min(max(1, depth), 64)
         if timed and not added and "seconds" in known and kind not in _PLANNED:
             added["seconds"] = _ALL_DAY
@@ -109,7 +115,7 @@ def agent_kinds() -> dict[str, str]:
     """Every kind of agent with one line of help: what it is, and its settings with their defaults."""
     kinds = {}
     for kind, (settings, _) in _KINDS.items():
-        known = ", ".join(field.name + _default(field) for field in fields(settings))
+        known = ", ".join(_names(settings, field) + _default(field) for field in fields(settings))
         kinds[kind] = f"{(settings.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
     kinds["gtp"] = "A foreign engine that speaks GTP; give its command line, e.g. gtp:gnugo --mode gtp --level 10"
     return kinds
@@ -123,7 +129,7 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if not equals and place == 0 and next(iter(known)) in _NAMED_FIRST:
             name, equals, value = next(iter(known)), "=", part  # `policy:go19` is short for `policy:model=go19`
-        name = name.strip()
+        name = _aliases(settings).get(name.strip(), name.strip())
         if not equals or name not in known:
             raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
         if name in values:
@@ -136,6 +142,17 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
         if field.default is MISSING and field.name not in values:
             raise SpecError(f"{kind} needs a {field.name}: name it first, {kind}:{field.name.upper()}")
     return values
+
+
+def _aliases(settings: type[Any]) -> Mapping[str, str]:
+    """Other names of settings, and which these are."""
+    aliases: Mapping[str, str] = getattr(settings, "aliases", {})
+    return aliases
+
+
+def _names(settings: type[Any], field: "Field[Any]") -> str:
+    """All names of a setting: `sims|num_simulations`."""
+    return "|".join([field.name, *(alias for alias, name in _aliases(settings).items() if name == field.name)])
 
 
 def _default(field: "Field[Any]") -> str:

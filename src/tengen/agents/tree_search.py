@@ -1,7 +1,8 @@
 """What all players that search a tree with `Searcher` have in common: limits, the kept tree, the end of the game.
 
 Which evaluation the leaves get and which rule the search goes by is for those who build on this: a network with PUCT or
-Gumbel search (`zero.py`), playouts with PUCT (`mcts.py`). They play every game.
+Gumbel search (`zero.py`), networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play
+every game.
 """
 
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tengen.agents.agent import Decision
+from tengen.agents.explanation import Explanation, explain_root, values_of_moves
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
@@ -66,17 +68,22 @@ class TreeSearchAgent(ABC):
         limits: Limits,
         *,
         batch: int = 0,
+        threads: int = 1,
+        rollout_weight: float = 0.0,
         temperature: float = 0.0,
         explore: float = 0.0,
         resign: float = 0.0,
         seed: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`batch`: leaves evaluated together; 0: one for few simulations, up to 16 for many. `temperature`: 0 plays the
-        best move. `explore`: how much of the rule's noise is added at the root. `resign`: the chance to win below which
-        a game with territory is given up."""
+        """`batch`: leaves that a thread evaluates together; 0: one for few simulations, up to 16 for many.
+        `rollout_weight`: lambda, the share of rollouts in a leaf's value. `temperature`: 0 plays the best move.
+        `explore`: how much of the rule's noise is added at the root. `resign`: the chance to win below which a game
+        with territory is given up."""
         self._limits, self._temperature, self._explore, self._resign_below = limits, temperature, explore, resign
-        self._leaves = batch or (16 if limits.simulations is None else max(1, min(16, limits.simulations // 32)))
+        self._threads, self._rollout_weight = threads, rollout_weight
+        most = 16 if limits.simulations is None else limits.simulations // (32 * threads)
+        self._leaves = batch or max(1, min(16, most))
         self._clock = clock
         self._rng = np.random.default_rng(seed)
         self._stop = threading.Event()
@@ -95,6 +102,10 @@ class TreeSearchAgent(ABC):
     @abstractmethod
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
         """What leaves are worth."""
+
+    def _value_network(self, game: BatchedGame) -> LeafEvaluation | None:
+        """What the value network alone says of positions; None: there is none."""
+        return None
 
     @abstractmethod
     def _rule(self) -> SearchRule:
@@ -135,6 +146,19 @@ class TreeSearchAgent(ABC):
         note = f"{searcher.counts.simulations - before} simulations in {self._clock() - started:.1f} s"
         return self._decide(searcher, state, result, note + (", the tree is full" if searcher.is_full() else ""))
 
+    def explain(self, state: AnyState, seconds: float | None = None) -> Explanation:
+        """Search from `state` as `choose` does; returns what is known of every legal move, and not of the best only."""
+        decision = self.choose(state, seconds)
+        if state.is_over:
+            return Explanation(decision)
+        searcher = self._searcher_for(state)
+        explanation = explain_root(searcher, state, decision, self._rollout_weight)
+        network = self._value_network(searcher.game)
+        if network is None:
+            return explanation
+        values = values_of_moves(searcher, self._roots(searcher, state), state, network)
+        return replace(explanation, value_of_move=values)
+
     def check(self, state: AnyState) -> None:
         """Get ready to move at once; AgentError if this is not a game for this agent."""
         self._refuse(state)
@@ -164,6 +188,8 @@ class TreeSearchAgent(ABC):
                 self._rule(),
                 nodes=self._limits.room(game.branching),
                 leaves=self._leaves,
+                threads=self._threads,
+                rollouts=0 < self._rollout_weight < 1,
                 seed=int(self._rng.integers(2**63)),
             )
         actions = _actions_between(self._root, state)
@@ -204,11 +230,14 @@ class TreeSearchAgent(ABC):
         simulations = self._limits.simulations
         searcher.begin(roots, _ONLY, _ENDLESS if simulations is None else simulations, self._explore)
         now, last = self._clock(), 0.0
-        while not self._stop.is_set() and (deadline is None or now + last < deadline):  # another like the last fits in
-            if not searcher.step(roots, _ONLY) or _is_solved(searcher):
-                break
-            before, now = now, self._clock()
-            last = now - before
+        try:
+            while not self._stop.is_set() and (deadline is None or now + last < deadline):  # another round fits in
+                if not searcher.step(roots, _ONLY) or _is_solved(searcher):
+                    break
+                before, now = now, self._clock()
+                last = now - before
+        finally:
+            searcher.pause()
         return searcher.conclude(_ONLY)
 
     # ---------------------------------------------------------------------------------------- deciding

@@ -1,0 +1,139 @@
+"""The AlphaGo player (Silver et al. 2016): a policy network proposes moves, a value network and rollouts evaluate
+positions, and a tree search on all cores joins them.
+
+    V = (1 - lambda) * value + lambda * rollout,        a = argmax Q + c_u * P * sqrt(N(s)) / (1 + N(s, a)).
+
+One model file can be both networks, or `value` names another. It plays every game that there is a model of: outside of
+Go the rollouts are the game's own playouts.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tengen.agents.agent import AgentError
+from tengen.agents.network_search import CACHE, NetworkSearchAgent, NetworkSearchSettings, checked_threads
+from tengen.encode.registry import get_encoder
+from tengen.games.batch import BatchedGame
+from tengen.games.game import open_batch
+from tengen.games.options import Options
+from tengen.nets.evaluator import load_evaluator
+from tengen.search.leaves import (
+    LeafEvaluation,
+    MixedEvaluation,
+    NetworkEvaluation,
+    PlayoutEvaluation,
+    PolicyAndValue,
+    UniformPolicy,
+)
+from tengen.search.puct import Puct, PuctParameters
+from tengen.search.rule import SearchRule
+
+
+@dataclass(frozen=True)
+class AlphaGoSettings(NetworkSearchSettings):
+    """AlphaGo's search: a policy network, a value network and rollouts, on all cores."""
+
+    kind: ClassVar[str] = "alphago"
+    usual_sims: ClassVar[int] = 400
+    aliases: ClassVar[dict[str, str]] = {"num_simulations": "sims", "lambda": "lambda_value"}
+
+    resign: float = 0.05
+    """Resign below this chance to win; 0: never."""
+    value: str = ""
+    """The model that evaluates positions; empty: the first one, which then needs a value head."""
+    lambda_value: float = 0.5
+    """lambda: the share of the rollouts in a leaf's value; 0: no rollouts, 1: no value network."""
+    c_u: float = 5.0
+    """How much the search explores."""
+    fpu: float | None = None
+    """Q of moves not visited yet: that of their position less this much for each unit of the root of the priors visited
+    so far; not given: 0, as in the paper."""
+    n_thr: int = 1
+    """The visit at which a leaf is expanded."""
+    depth: int = 0
+    """Moves that the search looks ahead at most, where rollouts take over; 0: no limit."""
+    prior: bool = True
+    """Whether the policy network is asked; no: all legal moves are alike."""
+    threads: int = 0
+    """0: as many as this process may use cores, up to 8."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_threads(self.kind, self.threads)
+        if not 0 <= self.lambda_value <= 1:
+            raise ValueError(f"alphago:lambda={self.lambda_value} is not possible: give 0 (values) to 1 (rollouts)")
+        if not 0 <= self.c_u < 1e6:
+            raise ValueError(f"alphago:c_u={self.c_u} is not possible: give 0 or more")
+        if self.fpu is not None and not -2 <= self.fpu <= 2:
+            raise ValueError(f"alphago:fpu={self.fpu} is not possible: give -2 to 2, such as 0.2")
+        if not 1 <= self.n_thr <= 1_000_000:
+            raise ValueError(f"alphago:n_thr={self.n_thr} is not possible: give 1 or more visits")
+        if not 0 <= self.depth <= 256:
+            raise ValueError(f"alphago:depth={self.depth} is not possible: give up to 256 moves, or 0 (no limit)")
+
+
+class AlphaGoAgent(NetworkSearchAgent):
+    """A policy, a value and rollouts, joined by AlphaGo's search."""
+
+    def __init__(self, settings: AlphaGoSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        threads = checked_threads(settings.kind, settings.threads)
+        super().__init__(settings, clock, threads=threads, rollout_weight=settings.lambda_value)
+        self._settings = settings
+        self._values, self._value_card = self._evaluator, self._card
+        if settings.value:
+            self._values, self._value_card = load_evaluator(settings.value, settings.backend, streams=threads)
+        self._check_models()
+        shares = {"lambda": settings.lambda_value} if settings.lambda_value != AlphaGoSettings.lambda_value else {}
+        self.name += "".join(f",{name}={share:g}" for name, share in shares.items())
+        self.name += "" if settings.prior else ",prior=no"
+
+    def _check_models(self) -> None:
+        """AgentError if the models do not go together, or lack what is asked of them."""
+        settings, card, other = self._settings, self._card, self._value_card
+        if (other.game, other.size) != (card.game, card.size):
+            raise AgentError(
+                f"{settings.model} plays {card.game} of size {card.size} and {settings.value} {other.game} of size"
+                f" {other.size}: give two models of one game and size"
+            )
+        if settings.lambda_value < 1 and not self._values.architecture.value:
+            raise AgentError(
+                f"{settings.value or settings.model} has no value head: name a model that has one by value=MODEL, or"
+                " search by rollouts alone, lambda=1"
+            )
+        if settings.prior and not self._evaluator.architecture.policy:
+            raise AgentError(
+                f"{settings.model} is a value network and proposes no moves: give a model with a policy and this one by"
+                f" value={settings.model}, or prior=no"
+            )
+
+    def _new_batch(self, options: Options) -> BatchedGame:
+        encoders = [get_encoder(card.encoder) for card in (self._card, self._value_card)]
+        past, ages = max(encoder.past for encoder in encoders), any(encoder.ages for encoder in encoders)
+        return open_batch(options, past, ages)
+
+    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
+        weight = self._settings.lambda_value
+        networks = self._networks(game)
+        if weight == 0:
+            return networks
+        return MixedEvaluation(networks, PlayoutEvaluation(game, seed=int(self._rng.integers(2**63))), weight)
+
+    def _networks(self, game: BatchedGame) -> LeafEvaluation:
+        """Of the policy and of the value what is asked for, in one go where one network gives both."""
+        settings, encoder = self._settings, get_encoder(self._card.encoder)
+        if settings.prior and settings.lambda_value < 1 and not settings.value:
+            return NetworkEvaluation(game, encoder, self._evaluator, CACHE)
+        policy: LeafEvaluation = UniformPolicy()
+        if settings.prior:
+            policy = NetworkEvaluation(game, encoder, self._evaluator, CACHE, value=False)
+        return policy if settings.lambda_value == 1 else PolicyAndValue(policy, self._value_network(game))
+
+    def _value_network(self, game: BatchedGame) -> LeafEvaluation:
+        return NetworkEvaluation(game, get_encoder(self._value_card.encoder), self._values, CACHE, policy=False)
+
+    def _rule(self) -> SearchRule:
+        settings = self._settings
+        fpu = {"fpu_zero": True} if settings.fpu is None else {"fpu_reduction": settings.fpu}
+        return Puct(PuctParameters(settings.c_u, threshold=settings.n_thr, depth=settings.depth, **fpu))

@@ -1,0 +1,121 @@
+"""What players share whose tree search asks a network: settings, limits, and the games that a model can play."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tengen.agents.agent import AgentError
+from tengen.agents.conditions import warning
+from tengen.agents.tree_search import Limits, TreeSearchAgent
+from tengen.games.game import game_of, get_game
+from tengen.games.options import Options
+from tengen.games.state import AnyState
+from tengen.nets.evaluator import load_evaluator
+
+CACHE = 1 << 15
+"""Positions whose evaluation is remembered."""
+_MOST_THREADS = 64
+_MOST_CORES = 8  # that are taken where nobody says how many
+
+
+@dataclass(frozen=True)
+class NetworkSearchSettings:
+    """The settings that all of them have."""
+
+    model: str = "go9"
+    sims: int | None = None
+    seconds: float | None = None
+    batch: int = 0
+    """Leaves evaluated together; 0: one for few simulations, up to 16 for many."""
+    temperature: float = 0.0
+    """0 plays the best move; 1 draws as in self-play: PUCT from the shares of visits, Gumbel search by its noise."""
+    resign: float = 0.0
+    """Resign below this chance to win; 0: never."""
+    backend: str = "fastest"
+    seed: int | None = None
+    nodes: int = 0
+    """Room for the tree; 0: what the limits can need, up to an eighth of the machine's memory."""
+
+    kind: ClassVar[str]
+    """The agent's name in specs."""
+    usual_sims: ClassVar[int] = 64
+    """Simulations where neither these nor seconds are given."""
+
+    def __post_init__(self) -> None:
+        kind = self.kind
+        if self.sims is not None and not 1 <= self.sims <= 10_000_000:
+            raise ValueError(f"{kind}:sims={self.sims} is not possible: give 1 or more simulations")
+        if self.seconds is not None and not 0 < self.seconds < 1e6:
+            raise ValueError(f"{kind}:seconds={self.seconds} is not a time: give seconds for a move, such as 0.5")
+        if not 0 <= self.batch <= 1024:
+            raise ValueError(f"{kind}:batch={self.batch} is not possible: give 0 (automatic) to 1024")
+        if not 0 <= self.temperature <= 10:
+            raise ValueError(f"{kind}:temperature={self.temperature} is not possible: give 0 (best move) to 10")
+        if not 0 <= self.resign < 0.5:
+            raise ValueError(f"{kind}:resign={self.resign} is not possible: give a chance from 0 (never) to 0.5")
+        if self.nodes and not 1_000 <= self.nodes <= 1_000_000_000:
+            raise ValueError(f"{kind}:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
+
+
+class NetworkSearchAgent(TreeSearchAgent):
+    """Searches with the network of a model file."""
+
+    def __init__(
+        self,
+        settings: NetworkSearchSettings,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        threads: int = 1,
+        explore: float = 0.0,
+        rollout_weight: float = 0.0,
+    ) -> None:
+        """`explore` takes the place of the settings' temperature."""
+        self._evaluator, self._card = load_evaluator(settings.model, settings.backend, streams=threads)
+        simulations = settings.usual_sims if settings.sims is None and settings.seconds is None else settings.sims
+        super().__init__(
+            Limits(simulations, settings.seconds, settings.nodes),
+            batch=settings.batch,
+            threads=threads,
+            temperature=0.0 if explore else settings.temperature,
+            explore=explore,
+            rollout_weight=rollout_weight,
+            resign=settings.resign,
+            seed=settings.seed,
+            clock=clock,
+        )
+        limits = {"sims": simulations, "seconds": settings.seconds}
+        given = ",".join(f"{name}={value}" for name, value in limits.items() if value is not None)
+        self.name = f"{settings.kind}:{settings.model},{given}"
+
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the model was trained on."""
+        return warning(self.name, self._card, state)
+
+    def _refuse(self, state: AnyState) -> None:
+        if state.game != self._card.game:
+            known, played = get_game(self._card.game).title, game_of(state).title
+            raise AgentError(f"{self.name} plays {known}, and this is a game of {played}")
+        options: Options = game_of(state).options_of(state)
+        size = getattr(options, "size", self._card.size)
+        if size != self._card.size:
+            known = f"{self._card.size}x{self._card.size}"
+            raise AgentError(f"{self.name} plays on {known} only, and this board is {size}x{size}")
+        try:
+            self._new_batch(options)
+        except ValueError as error:
+            raise AgentError(f"{self.name} cannot play this: {error}") from None
+
+
+def checked_threads(kind: str, threads: int) -> int:
+    """So many threads, 0 standing for all cores that this process may use, up to 8; ValueError if they are too many."""
+    if not 0 <= threads <= _MOST_THREADS:
+        raise ValueError(f"{kind}:threads={threads} is not possible: give 1 to {_MOST_THREADS}, or 0 (all cores)")
+    if threads:
+        return threads
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        cores = os.cpu_count() or 1
+    return min(cores, _MOST_CORES)
