@@ -9,6 +9,7 @@ import typer
 from tengen.cli.learn_evaluate import evaluate
 from tengen.cli.learn_fast_policy import fast_policy
 from tengen.cli.learn_ratings import ratings
+from tengen.cli.learn_reinforce import reinforce
 from tengen.cli.learn_report import report
 from tengen.cli.learn_supervised import supervised
 from tengen.cli.learn_sweep import sweep
@@ -26,6 +27,7 @@ def _group() -> None:
 # The commands, in the order in which `tengen learn --help` lists them.
 learn.command()(supervised)
 learn.command()(fast_policy)
+learn.command()(reinforce)
 learn.command()(value)
 learn.command()(zero)
 learn.command()(ratings)

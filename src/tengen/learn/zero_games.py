@@ -1,6 +1,7 @@
 """Games of self-play for people: the last position as a picture, the moves as text."""
 
 from dataclasses import dataclass
+from html import escape
 
 from tengen.games.game import get_game
 from tengen.games.options import Options
@@ -32,3 +33,11 @@ def replay_game(options: Options, actions: list[int], winner: int, resigned: boo
         state = state.play(move)
     result = "drawn" if winner == 0 else f"{game.players[winner - 1]} won{' by resignation' if resigned else ''}"
     return ShownGame(game.picture(state, numbers), " ".join(words), result, len(actions), origin)
+
+
+def show_game(game: ShownGame) -> str:
+    """A game with its caption, for a page of HTML."""
+    return (
+        f"<figure>{game.picture}<figcaption><p><b>{escape(game.result)}</b> in {game.length} moves</p>"
+        f'<p class="moves">{escape(game.text)}</p><small>{escape(game.origin)}</small></figcaption></figure>'
+    )

@@ -18,7 +18,7 @@ from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
-from tengen.learn.zero_games import ShownGame, replay_game
+from tengen.learn.zero_games import ShownGame, replay_game, show_game
 
 
 def is_zero_run(run: Path) -> bool:
@@ -43,7 +43,7 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
         subtitle=escape(f"{played}: {config.network} on {config.encoder}"),
         figures=_figures(lines),
         duels=_duels(lines),
-        sheet="".join(map(_game, newest_games(run, config, games))),
+        sheet="".join(map(show_game, newest_games(run, config, games))),
         changes=_changes(metrics),
         settings="".join(
             f"<tr><th>{field.name}</th><td>{escape(str(getattr(config, field.name)))}</td></tr>"
@@ -108,11 +108,3 @@ def _changes(metrics: Sequence[Mapping[str, Any]]) -> str:
         for name, (old, new) in line.get("settings_changed", {}).items()
     ]
     return f"<p>Changed on the way:</p><ul>{''.join(changes)}</ul>" if changes else ""
-
-
-def _game(game: ShownGame) -> str:
-    """One game with its caption."""
-    return (
-        f"<figure>{game.picture}<figcaption><p><b>{escape(game.result)}</b> in {game.length} moves</p>"
-        f'<p class="moves">{escape(game.text)}</p><small>{escape(game.origin)}</small></figcaption></figure>'
-    )

@@ -1,0 +1,198 @@
+"""The games of policy-gradient learning: played in lock-step, kept on the disk, and read again as positions.
+
+    games/000012.safetensors      the games of update 12: moves, who moved, who was the learner, who won
+
+A file is whole or not there at all. Positions are not stored: they are set up again from the moves when they are
+learned from.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from tengen._files import write_atomically
+from tengen.encode.game_spec import GameSpec
+from tengen.learn.duel import load_player
+from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
+
+BOTH = 0
+"""As `Experience.learner`: the policy played both sides."""
+
+
+class Experience(NamedTuple):
+    """The G games of an update, of D turns at most."""
+
+    actions: NDArray[np.int16]  # [G, D] -1 after the end of a game
+    players: NDArray[np.int8]  # [G, D] who moved: 1 the first player, 2 the second, 0 nobody
+    learner: NDArray[np.int8]  # [G] which player the learner was: 1, 2, or BOTH
+    winner: NDArray[np.int8]  # [G] 1: the first player, 2: the second, 0: nobody
+    opponent: NDArray[np.int64]  # [] the update after which the opponent was the learner
+
+    @property
+    def rewards(self) -> NDArray[np.float32]:
+        """float32[G, D]: the result of the game for who moved: 1 won, -1 lost, 0 drawn."""
+        drawn, won = self.winner[:, None] == 0, self.winner[:, None] == self.players
+        return np.where(drawn, 0.0, np.where(won, 1.0, -1.0)).astype(np.float32)
+
+    @property
+    def learned(self) -> NDArray[np.bool_]:
+        """bool[G, D]: the moves of the learner."""
+        mine: NDArray[np.bool_] = (self.players == self.learner[:, None]) | (self.learner[:, None] == BOTH)
+        return mine & (self.players > 0)
+
+
+class ExperienceError(ValueError):
+    """A file of games that is damaged."""
+
+
+def play_games(
+    spec: GameSpec,
+    learner: Path,
+    opponent: Path | None,
+    *,
+    games: int,
+    number: int,
+    seed: tuple[int, ...],
+    komi_spread: float = 0.0,
+    temperature: float = 1.0,
+    backend: str = "int8",
+    workers: int = 1,
+) -> Experience:
+    """Play so many games (rounded up to an even number) of a model against another, or itself if there is none.
+
+    `number` is that of the opponent. The learner is the first player in half of the games.
+    """
+    half = (games + 1) // 2
+    boards, game = new_boards(spec, 2 * half, komi_spread, seed), spec.batch
+    sides = np.full(2 * half, BOTH, np.int8) if opponent is None else np.tile(np.array([1, 2], np.int8), half)
+
+    def play_part(part: NDArray[np.int64]) -> tuple[PlayedTurns, NDArray[np.int8]]:
+        players = [load_player(model, backend) for model in (learner, opponent) if model is not None]
+        mine = game.allocate(len(part))
+        game.copy(boards, part, mine, np.arange(len(part)))
+        first, second = (sides[part] == 2).astype(np.int64), (sides[part] == 1).astype(np.int64)
+        turns = play_to_end(PolicyPlay(game, players, (*seed, int(part[0]))), mine, first, second, temperature)
+        return turns, final_results(game, mine, len(part))
+
+    parts = [part for part in np.array_split(np.arange(2 * half), workers) if len(part)]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        played = list(pool.map(play_part, parts))
+    most = max(turns.actions.shape[1] for turns, _ in played)
+    results = np.concatenate([results for _, results in played])
+    return Experience(
+        _stack([turns.actions for turns, _ in played], most, -1),
+        _stack([turns.players for turns, _ in played], most, 0),
+        sides,
+        np.where(results == 0, 0, np.where(results > 0, 1, 2)).astype(np.int8),
+        np.array(number),
+    )
+
+
+def new_boards(spec: GameSpec, games: int, komi_spread: float, seed: tuple[int, ...]) -> Any:
+    """The start positions of an update's games; the same seed gives the same komi."""
+    boards = spec.batch.allocate(games)
+    spec.batch.vary(boards, np.arange(games), komi_spread, np.random.default_rng((*seed, 1)))
+    return boards
+
+
+def _stack(parts: list[NDArray[Any]], width: int, filler: int) -> NDArray[Any]:
+    """Arrays [G, D] on top of each other, made equally wide."""
+    return np.concatenate(
+        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=filler) for part in parts]
+    )
+
+
+class LearnedPositions(NamedTuple):
+    """B positions in which the learner moved."""
+
+    planes: NDArray[np.uint8]  # [B, C, H, W]
+    sensible: NDArray[np.bool_]  # [B, A] the actions that could be drawn
+    actions: NDArray[np.int64]  # [B] the action drawn
+    rewards: NDArray[np.float32]  # [B] the result for who moved
+    players: NDArray[np.int8]  # [B] who moved
+    lengths: NDArray[np.float32]  # [B] how many moves of the learner the game has
+
+
+class PositionReader:
+    """The positions of an update's games, in any order."""
+
+    def __init__(self, spec: GameSpec, experience: Experience, boards: Any) -> None:
+        """`boards`: where the games began, as `new_boards` has them."""
+        self._spec, self._experience, self._boards = spec, experience, boards
+        self._games, self._turns = np.nonzero(experience.learned)
+        self._leaves: Any = None
+        self._room = 0
+
+    def __len__(self) -> int:
+        return len(self._games)
+
+    def read(self, numbers: NDArray[np.int64]) -> LearnedPositions:
+        """The positions of these numbers, int64[B], each from 0 to len(self) - 1."""
+        game, count, experience = self._spec.batch, len(numbers), self._experience
+        games, turns = self._games[numbers], self._turns[numbers]
+        if count > self._room:
+            self._leaves, self._room = game.allocate(count), count
+        game.follow(self._boards, games, experience.actions[games], turns, self._leaves)
+        planes = np.empty((count, *self._spec.shape), np.uint8)
+        self._spec.encoder.encode_games(self._leaves, count, planes)
+        sensible, over = np.zeros((count, game.actions), np.bool_), np.zeros(count, np.bool_)
+        game.judge(self._leaves, count, sensible, over, np.zeros(count, np.float32))
+        game.keep_sensible(self._leaves, count, sensible)
+        return LearnedPositions(
+            planes,
+            sensible,
+            experience.actions[games, turns].astype(np.int64),
+            experience.rewards[games, turns],
+            experience.players[games, turns],
+            experience.learned.sum(axis=1).astype(np.float32)[games],
+        )
+
+    def planes(self, count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """uint8[n, C, H, W]: what the network saw of so many positions, or of all if there are fewer."""
+        return self.read(rng.permutation(len(self))[:count]).planes
+
+
+class GameFolder:
+    """The games of a run's newest updates."""
+
+    def __init__(self, path: Path, *, tidy: bool = True) -> None:
+        """Those in this folder; whoever writes to it makes it if it is missing, and removes what was cut off."""
+        self._path = path
+        if tidy:
+            path.mkdir(parents=True, exist_ok=True)
+            for cut_off in path.glob(".*.part"):
+                cut_off.unlink()
+
+    def write(self, update: int, experience: Experience, keep: int) -> None:
+        """Keep the games of an update, and delete those that are not among so many of the newest."""
+        write_atomically(self._file(update), safetensors.numpy.save(dict(experience._asdict())))
+        for number in self.updates():
+            if number <= update - keep:
+                self._file(number).unlink(missing_ok=True)
+
+    def read(self, update: int) -> Experience | None:
+        """The games of an update, if they are there."""
+        file = self._file(update)
+        try:
+            found = safetensors.numpy.load(file.read_bytes())
+            experience = Experience(**{name: found[name] for name in Experience._fields})
+            games, shape = (len(experience.winner),), experience.actions.shape
+            if not (experience.players.shape == shape and experience.learner.shape == games == shape[:1]):
+                raise ValueError("its arrays do not fit each other")
+        except FileNotFoundError:
+            return None
+        except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ExperienceError(f"{file} is damaged ({error}): delete it, and its games are played again") from None
+        return experience
+
+    def updates(self) -> list[int]:
+        """The updates whose games are there, in order."""
+        return sorted(int(file.stem) for file in self._path.glob("*.safetensors") if file.stem.isdecimal())
+
+    def _file(self, update: int) -> Path:
+        return self._path / f"{update:06d}.safetensors"
