@@ -14,6 +14,7 @@ from tengen.cli.learn_report import report
 from tengen.cli.learn_supervised import supervised
 from tengen.cli.learn_sweep import sweep
 from tengen.cli.learn_value import value
+from tengen.cli.learn_value_error import value_error
 from tengen.cli.learn_zero import zero
 
 learn = typer.Typer(no_args_is_help=True, help="Train networks, and see how well they do.")
@@ -29,6 +30,7 @@ learn.command()(supervised)
 learn.command()(fast_policy)
 learn.command()(reinforce)
 learn.command()(value)
+learn.command()(value_error)
 learn.command()(zero)
 learn.command()(ratings)
 learn.command()(evaluate)
