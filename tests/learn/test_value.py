@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.numpy
+from typer.testing import CliRunner
 
+from tengen.cli.main import app
 from tengen.encode.go import get_go_encoder
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
@@ -265,3 +267,39 @@ def test_mistakes_are_found_before_anything_is_written(
     with pytest.raises(ValueError, match=message):
         learn_value(make_config(folder, **changes), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_plays_and_learns_and_does_neither_twice(policy: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    asked = [
+        "learn",
+        "value",
+        "--policy",
+        policy,
+        "--games",
+        "200",
+        "--komi",
+        "0.5",
+        "--last-move",
+        "4",
+        "--out",
+        str(out),
+    ]
+    asked += ["--network", VALUE, "--encoder", "compact", "--positions", "256", "--epoch", "128", "--validate", "64"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    assert "mean of (z - v)^2" in result.output and "best.safetensors" in result.output
+    chunks = {path: path.stat().st_mtime_ns for path in (out / "games" / "chunks").iterdir()}
+    lines = read_metrics(out)
+    again = CliRunner().invoke(app, asked)
+    assert again.exit_code == 0 and read_metrics(out) == lines and len(lines) == 2
+    assert {path: path.stat().st_mtime_ns for path in (out / "games" / "chunks").iterdir()} == chunks
+
+
+def test_several_workers_play_the_same_games_as_one(settings: PositionSettings, folder: Path, tmp_path: Path) -> None:
+    play_positions(settings, tmp_path / "games", 1500, chunk=800, workers=2)
+    for name in ("000000", "000001"):
+        chunk = tmp_path / "games" / "chunks" / f"{name}.safetensors"
+        if chunk.exists():  # a third one may have been ready before the second
+            assert chunk.read_bytes() == (folder / "chunks" / chunk.name).read_bytes()
+    assert len(ValuePositions.open(tmp_path / "games").test) >= 1500
