@@ -14,10 +14,10 @@ SECTIONS = {
     "Games": ("go", "microchess", "tictactoe", "game_names", "get_game", "Game"),
     "Agents": ("load_agent", "Agent", "Decision"),
     "Matches": ("play_game", "play_match"),
-    "Networks": ("load_model", "Model", "get_encoder"),
+    "Networks": ("load_model", "Model", "get_encoder", "load_fast_policy"),
     "Search": (
         *("Searcher", "Puct", "Gumbel"),
-        *("NetworkEvaluation", "PlayoutEvaluation", "MixedEvaluation", "PolicyAndValue"),
+        *("NetworkEvaluation", "PlayoutEvaluation", "FastRollouts", "MixedEvaluation", "PolicyAndValue"),
     ),
     "Learning": ("learn_zero", "learn_supervised"),
     "Environments": ("envs",),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tengen.learn.zero import learn_zero as learn_zero
     from tengen.nets.model import Model as Model
     from tengen.nets.model import load_model as load_model
+    from tengen.search.fast_model import load_fast_policy as load_fast_policy
+    from tengen.search.fast_rollouts import FastRollouts as FastRollouts
     from tengen.search.gumbel import Gumbel as Gumbel
     from tengen.search.leaves import MixedEvaluation as MixedEvaluation
     from tengen.search.leaves import NetworkEvaluation as NetworkEvaluation
@@ -62,6 +64,8 @@ _PLACES = {
     "PlayoutEvaluation": "tengen.search.leaves:PlayoutEvaluation",
     "MixedEvaluation": "tengen.search.leaves:MixedEvaluation",
     "PolicyAndValue": "tengen.search.leaves:PolicyAndValue",
+    "FastRollouts": "tengen.search.fast_rollouts:FastRollouts",
+    "load_fast_policy": "tengen.search.fast_model:load_fast_policy",
     "learn_zero": "tengen.learn.zero:learn_zero",
     "learn_supervised": "tengen.learn.supervised:learn_supervised",
     "envs": "tengen.envs",

@@ -11,10 +11,8 @@ from tengen.games.go.board import (
     NO_CELL,
     TO_PLAY,
     Board,
-    allocate,
     cell_count,
     new_board,
-    set_stones,
 )
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import is_breathing, play_move
@@ -22,7 +20,7 @@ from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
 from tengen.games.xorshift import next_random
 from tengen.search.fast_model import FastPolicy, last_cells
-from tengen.search.fast_playout import draw_move, fast_playouts, new_draw_room, run_fast_playout, weigh_moves
+from tengen.search.fast_playout import draw_move, new_draw_room, run_fast_playout, weigh_moves
 from tengen.search.fast_policy import WEIGHTS
 from tengen.search.fast_shapes import shape_tables
 from tengen.search.fast_tracker import Tracker, copy_tracker, new_tracker, play_tracked, track
@@ -38,11 +36,12 @@ def some_policy(seed: int = 1, spread: float = 1.0) -> FastPolicy:
 
 def assert_up_to_date(board: Board, tracker: Tracker, policy: FastPolicy, flags: int, size: int) -> None:
     fresh = new_tracker(size)
-    track(board, fresh, TABLES, policy.factors, flags)
+    track(board, fresh, TABLES, policy.factors(size), flags)
     assert np.array_equal(tracker.weights, fresh.weights)
     on_board, empty = board.color != BORDER, board.color == EMPTY
     assert np.array_equal(tracker.shapes[:, empty], fresh.shapes[:, empty])
-    assert np.array_equal(tracker.scene.crowd[on_board], fresh.scene.crowd[on_board])
+    around = fresh.scene.crowd_cells[on_board]
+    assert np.array_equal(tracker.scene.crowd[around], fresh.scene.crowd[around])
     heads = board.head[on_board & ~empty]
     assert np.array_equal(tracker.scene.classes[heads], fresh.scene.classes[heads])
 
@@ -55,18 +54,18 @@ def test_tracking_agrees_with_a_fresh_look_all_game_long(size: int, games: int, 
     captures = 0
     for _ in range(games):
         board = new_board(size)
-        track(board, tracker, TABLES, policy.factors, flags)
+        track(board, tracker, TABLES, policy.factors(size), flags)
         last = before = NO_CELL
         color, passes = BLACK, 0
         for _ in range(2 * size * size):
             random = next_random(np.uint64(random))
-            total = weigh_moves(board, tracker, TABLES, policy.factors, last, before, color, room)
-            p = draw_move(board, room, total, np.uint64(random))
+            total = weigh_moves(board, tracker, TABLES, policy.factors(size), last, before, color, room)
+            p = draw_move(room, total, np.uint64(random))
             if p == NO_CELL:
                 play_move(board, NO_CELL, color)
             else:
                 empties = board.info[EMPTY_COUNT]
-                play_tracked(board, tracker, TABLES, policy.factors, flags, p, color)
+                play_tracked(board, tracker, TABLES, policy.factors(size), flags, p, color)
                 captures += board.info[EMPTY_COUNT] >= empties
                 assert_up_to_date(board, tracker, policy, flags, size)
             before, last, color = last, p, 3 - color
@@ -81,107 +80,80 @@ def test_weights_are_exponentials_of_scores(size: int) -> None:
     policy, room, tracker = some_policy(spread=0.5), new_draw_room(size), new_tracker(size)
     for seed in range(3):
         for state in guided_game(size, seed)[:-1]:
-            track(state.board, tracker, TABLES, policy.factors, 0)
-            total = weigh_moves(state.board, tracker, TABLES, policy.factors, *last_cells(state), state.to_play, room)
+            track(state.board, tracker, TABLES, policy.factors(size), 0)
+            total = weigh_moves(
+                state.board, tracker, TABLES, policy.factors(size), *last_cells(state), state.to_play, room
+            )
             expected = np.zeros(cell_count(size))
             for move, score in policy.scores(state).items():
                 if move >= 0 and not is_eye(state.board, to_cell(move, size), state.to_play, 0):
                     expected[to_cell(move, size)] = np.exp(score)
-            np.testing.assert_allclose(room.weights, expected, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(room.weights[: cell_count(size)], expected, rtol=1e-4, atol=1e-6)
             assert total == pytest.approx(expected.sum(), rel=1e-4)
-            assert room.rows.sum() == pytest.approx(expected.sum(), rel=1e-4)
+            assert room.sums.sum() == pytest.approx(expected.sum(), rel=1e-4)
 
 
 def test_moves_are_drawn_as_often_as_they_weigh() -> None:
     size, policy = 3, some_policy(spread=0.7)
     room, tracker, board = new_draw_room(size), new_tracker(size), new_board(size)
-    track(board, tracker, TABLES, policy.factors, 0)
-    total = weigh_moves(board, tracker, TABLES, policy.factors, NO_CELL, NO_CELL, BLACK, room)
+    track(board, tracker, TABLES, policy.factors(size), 0)
+    total = weigh_moves(board, tracker, TABLES, policy.factors(size), NO_CELL, NO_CELL, BLACK, room)
     draws = np.zeros(cell_count(size))
     for random in np.random.default_rng(4).integers(0, 2**64, 20_000, np.uint64):
-        draws[draw_move(board, room, total, random)] += 1
-    np.testing.assert_allclose(draws / 20_000, room.weights / total, atol=0.02)
+        draws[draw_move(room, total, random)] += 1
+    np.testing.assert_allclose(draws / 20_000, room.weights[: cell_count(size)] / total, atol=0.02)
 
 
 def test_the_last_random_number_still_finds_a_move() -> None:
     size, policy = 9, some_policy(spread=2.0)
     room, tracker, board = new_draw_room(size), new_tracker(size), new_board(size)
-    track(board, tracker, TABLES, policy.factors, 0)
-    total = weigh_moves(board, tracker, TABLES, policy.factors, NO_CELL, NO_CELL, WHITE, room)
+    track(board, tracker, TABLES, policy.factors(size), 0)
+    total = weigh_moves(board, tracker, TABLES, policy.factors(size), NO_CELL, NO_CELL, WHITE, room)
     for random in (0, 2**64 - 1):
-        p = draw_move(board, room, total, np.uint64(random))
+        p = draw_move(room, total, np.uint64(random))
         assert board.color[p] == EMPTY and p != NO_CELL
-    assert draw_move(board, room, total * 1.01, np.uint64(2**64 - 1)) != NO_CELL
-    room.weights[:], room.rows[:] = 0, 0
-    assert draw_move(board, room, np.float32(0), np.uint64(5)) == NO_CELL
+    assert draw_move(room, total * 1.01, np.uint64(2**64 - 1)) != NO_CELL
+    room.weights[:], room.sums[:] = 0, 0
+    assert draw_move(room, np.float32(0), np.uint64(5)) == NO_CELL
 
 
 @pytest.mark.parametrize("size", [3, 5, 9])
 def test_playouts_end_with_nothing_left_to_play(size: int) -> None:
     policy, tracker, room = some_policy(), new_tracker(size), new_draw_room(size)
-    board, first_player = new_board(size), np.zeros(cell_count(size), np.uint8)
-    track(board, tracker, TABLES, policy.factors, 0)
+    board = new_board(size)
+    track(board, tracker, TABLES, policy.factors(size), 0)
     random, moves = run_fast_playout(
-        board, tracker, TABLES, policy.factors, NO_CELL, NO_CELL, 0, room, first_player, np.uint64(9)
+        board, tracker, TABLES, policy.factors(size), NO_CELL, NO_CELL, 0, 3 * size * size, room, np.uint64(9)
     )
     assert moves < 3 * size * size
     for p in np.flatnonzero(board.color == EMPTY).tolist():
         for color in (BLACK, WHITE):
             assert is_eye(board, p, color, 0) or not is_breathing(board, p, color)
     assert random != 9
-    assert first_player[board.color == BORDER].sum() == 0
 
 
-def some_playouts(board: Board, size: int, ownership: np.ndarray, count: int, seed: int) -> tuple[int, int]:
-    return fast_playouts(  # type: ignore[no-any-return]
-        board,
-        allocate(size),
-        new_tracker(size),
-        TABLES,
-        some_policy().factors,
-        0,
-        new_draw_room(size),
-        np.zeros(cell_count(size), np.uint8),
-        ownership,
-        count,
-        np.array([seed], np.uint64),
+def test_a_playout_ends_at_its_limit() -> None:
+    size, policy = 9, some_policy()
+    tracker, room, board = new_tracker(size), new_draw_room(size), new_board(size)
+    track(board, tracker, TABLES, policy.factors(size), 0)
+    _, moves = run_fast_playout(
+        board, tracker, TABLES, policy.factors(size), NO_CELL, NO_CELL, 0, 7, room, np.uint64(9)
     )
-
-
-def test_the_same_seed_plays_the_same_games() -> None:
-    ownership = np.zeros((3, cell_count(9)), np.int64)
-    results = [some_playouts(new_board(9), 9, ownership[i], 10, seed) for i, seed in enumerate((3, 3, 4))]
-    assert results[0] == results[1] != results[2]
-    assert np.array_equal(ownership[0], ownership[1]) and not np.array_equal(ownership[0], ownership[2])
-
-
-def test_the_caller_gets_the_ownership_added_up() -> None:
-    size, count = 5, 20
-    black = [to_cell(point, size) for point in (5, 6, 7, 8, 9, 1, 3)]  # a group with three eyes above its wall
-    board = new_board(size)
-    cells = board.color.copy()
-    cells[black] = BLACK
-    assert set_stones(board, cells)
-    ownership = np.zeros(cell_count(size), np.int64)
-    total, _ = some_playouts(board, size, ownership, count, 1)
-    assert ownership.sum() == total
-    assert all(ownership[to_cell(point, size)] == count for point in range(10))
-    assert np.abs(ownership).max() == count
-    total += some_playouts(board, size, ownership, count, 2)[0]
-    assert ownership.sum() == total and np.abs(ownership).max() == 2 * count
+    assert moves == 7 and board.info[TO_PLAY] == WHITE
+    assert board.info[EMPTY_COUNT] == size * size - 7
 
 
 def test_a_copied_tracker_goes_its_own_way() -> None:
     size, policy = 5, some_policy()
     state = guided_game(size, 1)[10]
     board, tracker, other = state.board, new_tracker(size), new_tracker(size)
-    track(board, tracker, TABLES, policy.factors, 0)
+    track(board, tracker, TABLES, policy.factors(size), 0)
     copy_tracker(tracker, other)
     kept = tracker.weights.copy()
     move = next(m for m in state.legal_moves() if m >= 0)
     after = state.play(move).board
     scratch = Board(*(field.copy() for field in board))
-    play_tracked(scratch, other, TABLES, policy.factors, 0, to_cell(move, size), int(board.info[TO_PLAY]))
+    play_tracked(scratch, other, TABLES, policy.factors(size), 0, to_cell(move, size), int(board.info[TO_PLAY]))
     assert np.array_equal(scratch.color, after.color)
     assert_up_to_date(scratch, other, policy, 0, size)
     assert np.array_equal(tracker.weights, kept)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tengen.games import go
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import PASS, from_cell, to_cell
+from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, ModelFileError, read_tensors, write_tensors
 from tengen.search.fast_policy import (
     SECTIONS,
@@ -26,6 +27,7 @@ from tengen.search.fast_tracker import Factors, factors_of
 
 NETWORK = "fast-policy"
 """What a model file calls this kind of model."""
+_SMALL = 13  # boards up to this size have a fast policy of their own
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,20 @@ class FastPolicy:
         card = ModelCard("go", size, "chinese", NETWORK, 0, NETWORK, {}, training)
         write_tensors(path, sections_of(self.weights), card, half=half)
 
+    def factors(self, size: int, temperature: float = 1.0) -> Factors:
+        """The same policy for playouts on boards of this size, scores divided by the temperature.
+
+        All who ask for the same get the same arrays.
+        """
+        if not 0 < temperature <= 100:
+            raise ValueError(f"a temperature of {temperature} is not possible: give a positive number such as 1")
+        if (size, temperature) not in self._factors:
+            self._factors[size, temperature] = factors_of(self.weights / np.float32(temperature), size)
+        return self._factors[size, temperature]
+
     @cached_property
-    def factors(self) -> Factors:
-        """The same policy for playouts."""
-        return factors_of(self.weights)
+    def _factors(self) -> dict[tuple[int, float], Factors]:
+        return {}
 
     def scores(self, state: go.State) -> dict[int, float]:
         """The score of every move: the logarithm of its probability, but for a constant.
@@ -72,6 +84,18 @@ class FastPolicy:
         score_candidates(self.weights, candidates, n, scores)
         moves = (PASS if cell == NO_CELL else from_cell(int(cell), size) for cell in candidates.cells[:n])
         return dict(zip(moves, scores.tolist(), strict=True))
+
+
+def load_fast_policy(name: str | Path = "", size: int = 19) -> FastPolicy:
+    """A fast policy by the name of a bundled model or by its path; without one, the bundled one for this board size.
+
+    >>> import tengen
+    >>> policy = tengen.load_fast_policy(size=9)
+    >>> scores = policy.scores(tengen.go.State.new(9))
+    >>> tengen.go.to_gtp(max(scores, key=scores.get), 9)
+    'E5'
+    """
+    return FastPolicy.load(find_model(name or ("fast9" if size <= _SMALL else "fast19")))
 
 
 def sections_of(weights: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

@@ -56,6 +56,8 @@ from tengen.search.fast_shapes import (
 HASHED: Final = 1 << 18
 WINDOW: Final = 10  # how many lines away the last moves are seen
 CROWD: Final = 3  # lines around a point in which stones are counted
+CROWD_STRIDE: Final = 32  # a row of `Scene.crowd`
+OUTSIDE: Final = 100  # more than the stones that a 7x7 may hold
 _PLACES: Final = (WINDOW + 1) * (WINDOW + 2) // 2
 _POINTS: Final = 55 * 3
 
@@ -85,7 +87,9 @@ class Scene(NamedTuple):
     """What is known of a board before its moves are looked at."""
 
     classes: NDArray[np.uint8]  # [P] at the head of a string: 1, 2 or 3 (or more) liberties
-    crowd: NDArray[np.int16]  # [P] stones in the 7x7 around a point
+    crowd: NDArray[np.uint8]  # [(N + 6) * 32] stones in the 7x7 around a point, with margins that hold OUTSIDE or more
+    crowd_cells: NDArray[np.uint16]  # [P] where a cell of the board stands in `crowd`
+    points: NDArray[np.int32]  # [P] the feature of a point without stones around it
 
 
 class Candidates(NamedTuple):
@@ -100,7 +104,20 @@ class Candidates(NamedTuple):
 
 def new_scene(size: int) -> Scene:
     """Room for one scene."""
-    return Scene(np.zeros(cell_count(size), np.uint8), np.zeros(cell_count(size), np.int16))
+    cells = cell_count(size)
+    scene = Scene(
+        np.zeros(cells, np.uint8),
+        np.full((size + 2 * CROWD) * CROWD_STRIDE, OUTSIDE, np.uint8),
+        np.zeros(cells, np.uint16),
+        np.zeros(cells, np.int32),
+    )
+    for row in range(size):
+        for col in range(size):
+            p = (row + 1) * (size + 1) + col + 1
+            a, b = sorted((min(row, size - 1 - row, 9), min(col, size - 1 - col, 9)))
+            scene.crowd_cells[p] = (row + CROWD) * CROWD_STRIDE + col + CROWD
+            scene.points[p] = POINT + 3 * (b * (b + 1) // 2 + a)
+    return scene
 
 
 def new_candidates(size: int) -> Candidates:
@@ -123,24 +140,32 @@ def survey(board, scene):  # type: ignore[no-untyped-def]
     """Look at a whole board: the liberties of all strings and the stones around all points."""
     size = board.info[SIZE]
     stride = size + 1
-    scene.crowd[:] = 0
+    scene.crowd[:] = OUTSIDE
+    for row in range(size):
+        start = (row + CROWD) * CROWD_STRIDE + CROWD
+        scene.crowd[start : start + size] = 0
     for row in range(size):
         for col in range(size):
             p = (row + 1) * stride + col + 1
             if board.color[p] != EMPTY:
-                add_to_crowd(scene.crowd, p, size, 1)
+                add_to_crowd(scene, p, 1)
                 if board.head[p] == p:
                     scene.classes[p] = liberty_class(board, p)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def add_to_crowd(crowd, p, size, change):  # type: ignore[no-untyped-def]
-    """Count a stone that comes (change 1) or goes (-1) at the points around it."""
-    stride = size + 1
-    row, col = p // stride, p % stride
-    for r in range(max(1, row - CROWD), min(size, row + CROWD) + 1):
-        for q in range(r * stride + max(1, col - CROWD), r * stride + min(size, col + CROWD) + 1):
-            crowd[q] += change
+def add_to_crowd(scene, p, change):  # type: ignore[no-untyped-def]
+    """Count a stone that comes (change 1) or goes (-1) at p; returns whether some count around it is 2 or less now."""
+    u = np.uint64
+    start = u(scene.crowd_cells[u(p)]) - u(CROWD * (CROWD_STRIDE + 1))
+    least = np.uint8(OUTSIDE)
+    for row in range(u(2 * CROWD + 1)):
+        for col in range(u(2 * CROWD + 1)):
+            q = start + row * u(CROWD_STRIDE) + col
+            count = np.uint8(scene.crowd[q] + np.uint8(change))
+            scene.crowd[q] = count
+            least = min(least, count)
+    return least <= 2
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -183,15 +208,10 @@ def turn_far(far, turn):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def point_feature(board, scene, p):  # type: ignore[no-untyped-def]
+def point_feature(scene, p):  # type: ignore[no-untyped-def]
     """Distances from the edges, ten standing for more, and whether stones are around: none, one, more."""
-    size = board.info[SIZE]
-    row, col = p // (size + 1) - 1, p % (size + 1) - 1
-    a = min(row, size - 1 - row, 9)
-    b = min(col, size - 1 - col, 9)
-    if a > b:
-        a, b = b, a
-    return POINT + 3 * (b * (b + 1) // 2 + a) + min(np.int64(2), np.int64(scene.crowd[np.uint64(p)]))
+    u = np.uint64
+    return np.int64(scene.points[u(p)]) + min(np.int64(2), np.int64(scene.crowd[scene.crowd_cells[u(p)]]))
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -234,7 +254,7 @@ def static_features(board, scene, tables, p, color, out):  # type: ignore[no-unt
     shape = np.int64(tables.shape[np.uint64(code)])
     out[0] = SHAPE + shape_class(shape)
     out[1] = diamond_feature(shape, far, tables)
-    out[2] = point_feature(board, scene, p)
+    out[2] = point_feature(scene, p)
     out[3] = tactic_feature(board, p, color, code) if shape & TACTICAL else TACTIC
     return shape
 

@@ -203,12 +203,9 @@ def liberty_class(board, stone):  # type: ignore[no-untyped-def]
 def _side(board, classes, q):  # type: ignore[no-untyped-def]
     """The three bits of a neighbour; classes: uint8[P] holds the liberty class at the head of each string."""
     u = np.uint64
-    color = np.int64(board.color[u(q)])
-    if color == EMPTY:
-        return np.int64(0)
-    if color == BORDER:
-        return np.int64(EDGE_SIDE)
-    return 3 * (color - 1) + np.int64(classes[board.head[u(q)]])
+    shift = np.int64(board.color[u(q)]) << 2
+    of_stone = np.int64(classes[board.head[u(q)]]) & 0x0330 >> shift  # all bits for stones, none for others
+    return (0x7300 >> shift & 7) + (of_stone & 3)  # no branches: what stands there is hard to predict
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -238,10 +235,9 @@ def read_far(board, p):  # type: ignore[no-untyped-def]
     far = np.int64(0)
     i = 0
     for step in (-stride, 1, stride, -1):
-        color = np.int64(cells[u(p + step)])
-        if color != BORDER:
-            color = np.int64(cells[u(p + 2 * step)])
-        far |= color << i
+        near = p + step
+        beyond = step if cells[u(near)] != BORDER else 0
+        far |= np.int64(cells[u(near + beyond)]) << i
         i += 2
     return far
 

@@ -3,6 +3,9 @@
 A *factor* is `exp` of a weight of the fast policy, so that features multiply. The products of static factors are kept
 for both colours. After a move only these are looked at again: the points around stones that came or went, the
 liberties of strings that have one or two of them now or had them before, and points whose crowd changed.
+
+What a cell looks like is hard to predict, and the tables are larger than the processor's cache. So the loops here have
+few branches, and first collect what is to be done: then many reads are under way at once.
 """
 
 from typing import Final, NamedTuple
@@ -16,8 +19,6 @@ from tengen.games.go.board import (
     BORDER,
     EMPTY,
     EMPTY_COUNT,
-    MAX_SIZE,
-    NO_CELL,
     SIZE,
     WHITE,
     cell_count,
@@ -28,10 +29,12 @@ from tengen.games.go.strings import two_liberties
 from tengen.search.fast_policy import (
     BEFORE,
     CROWD,
+    CROWD_STRIDE,
     LAST,
     SHAPE,
     TACTIC,
     Scene,
+    add_to_crowd,
     diamond_feature,
     new_scene,
     place_of,
@@ -50,43 +53,54 @@ from tengen.search.fast_shapes import (
     swap_shape,
 )
 
-FAR: Final = MAX_SIZE - 1  # the longest way between two points along a line
-SPAN: Final = 2 * FAR + 1
-_MARK, _COUNT = 0, 1
+LANES: Final = 32
+"""Cells are weighed in blocks of so many."""
 
 
 class Factors(NamedTuple):
-    """A fast policy as kernels multiply it."""
+    """A fast policy as kernels multiply it, for boards of one size N, whose P cells are Q in whole blocks of LANES."""
 
     table: NDArray[np.float32]  # [WEIGHTS] exp of the weights
-    windows: NDArray[
-        np.float32
-    ]  # [3 * 49 * 49] by rows and columns from a move, each + 24: none, the last, the one before
+    windows: NDArray[np.float32]  # factors of all cells by their place from a move: windows[starts[k, move] + cell]
+    starts: NDArray[np.int64]  # [2, P] for the last move and the one before; NO_CELL has factors of 1
 
 
 class Tracker(NamedTuple):
     """The static factors of all moves on a board, and what is needed to keep them."""
 
     scene: Scene
-    weights: NDArray[np.float32]  # [2, P] by colour - 1: the product of static factors; 0 where no move is
+    weights: NDArray[np.float32]  # [2, Q] by colour - 1: the product of static factors; 0 where no move is
     shapes: NDArray[np.uint16]  # [2, P] classes of the shapes around the empty cells
     stamps: NDArray[np.int64]  # [P] when a cell was last marked for another look
-    marked: NDArray[np.int64]  # [P] the cells marked
+    stamp: NDArray[np.int64]  # [1] the present one
+    marked: NDArray[np.int64]  # [P + 1] the cells marked
     lifted: NDArray[np.int64]  # [P] stones about to be captured
-    counters: NDArray[np.int64]  # [2] the present stamp, how many cells are marked
+    codes: NDArray[np.int64]  # [P, 2, 2] what is around the cells marked, for Black and for White: shape and far
+    tactical: NDArray[np.int64]  # [2 * P + 1] which of these have tactics to look at: 2 * i + colour - 1
 
 
-def factors_of(weights: NDArray[np.float32]) -> Factors:
-    """The factors of weights: float32[WEIGHTS]."""
+def blocks_of(size: int) -> int:
+    """How many cells whole blocks of LANES have, on a board of this size."""
+    return -(-cell_count(size) // LANES) * LANES
+
+
+def factors_of(weights: NDArray[np.float32], size: int) -> Factors:
+    """The factors of weights: float32[WEIGHTS] on boards of this size."""
     table = np.exp(weights.astype(np.float32))
-    windows = np.ones((3, SPAN, SPAN), np.float32)
-    for row in range(-FAR, FAR + 1):
-        for col in range(-FAR, FAR + 1):
-            place = place_of(row, col)
-            if place >= 0:
-                windows[1, row + FAR, col + FAR] = table[LAST + place]
-                windows[2, row + FAR, col + FAR] = table[BEFORE + place]
-    return Factors(table, windows.ravel())
+    stride, rows, ones = size + 1, 2 * size + 1, blocks_of(size)
+    windows = np.ones((2, size, rows, stride), np.float32)
+    starts = np.zeros((2, cell_count(size)), np.int64)
+    for k, section in enumerate((LAST, BEFORE)):
+        for col in range(1, stride):
+            for row in range(1, stride):
+                starts[k, row * stride + col] = ones + ((k * size + col - 1) * rows + size - row) * stride
+            for r in range(-size, size + 1):
+                for c in range(1, stride):
+                    place = place_of(r, c - col)
+                    if place >= 0:
+                        windows[k, col - 1, r + size, c] = table[section + place]
+    edge = np.ones(ones, np.float32)
+    return Factors(table, np.concatenate([edge, windows.ravel(), edge]), starts)
 
 
 def new_tracker(size: int) -> Tracker:
@@ -94,12 +108,14 @@ def new_tracker(size: int) -> Tracker:
     cells = cell_count(size)
     return Tracker(
         new_scene(size),
-        np.zeros((2, cells), np.float32),
+        np.zeros((2, blocks_of(size)), np.float32),
         np.zeros((2, cells), np.uint16),
         np.zeros(cells, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(cells + 1, np.int64),
         np.zeros(cells, np.int64),
-        np.zeros(cells, np.int64),
-        np.zeros(2, np.int64),
+        np.zeros((cells, 2, 2), np.int64),
+        np.zeros(2 * cells + 1, np.int64),
     )
 
 
@@ -111,8 +127,10 @@ def track(board, tracker, tables, factors, flags):  # type: ignore[no-untyped-de
     """Look at a whole board anew."""
     survey(board, tracker.scene)
     tracker.weights[:] = 0
-    for i in range(board.info[EMPTY_COUNT]):
-        _rescore(board, tracker, tables, factors, flags, np.int64(board.empties[i]))
+    count = board.info[EMPTY_COUNT]
+    for i in range(count):
+        tracker.marked[i] = board.empties[i]
+    _rescore(board, tracker, tables, factors, flags, count)
 
 
 @njit(cache=True, nogil=True)
@@ -127,40 +145,44 @@ def copy_tracker(source, target):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, forceinline=True)
 def play_tracked(board, tracker, tables, factors, flags, p, color):  # type: ignore[no-untyped-def]
     """Play the cell p, legal and no suicide, and bring the tracker up to date."""
-    tracker.counters[_MARK] += 1
-    tracker.counters[_COUNT] = 0
-    lifted = _foresee(board, tracker, p, color)
+    u = np.uint64
+    tracker.stamp[0] += 1
+    tracker.stamps[u(p)] = tracker.stamp[0]  # it will hold a stone, so there is nothing to look at
+    count, lifted = _foresee(board, tracker, p, color)
     place(board, p, color)
-    _see(board, tracker, p, lifted)
-    for i in range(tracker.counters[_COUNT]):
-        _rescore(board, tracker, tables, factors, flags, tracker.marked[i])
+    count = _see(board, tracker, p, lifted, count)
+    tracker.weights[0, u(p)] = 0
+    tracker.weights[1, u(p)] = 0
+    _rescore(board, tracker, tables, factors, flags, count)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _foresee(board, tracker, p, color):  # type: ignore[no-untyped-def]
-    """Mark what a move at p is about to change, while it can be seen; returns how many stones will be captured."""
+    """Mark what a move at p is about to change, while it can be seen; returns (how many cells are marked, how many
+    stones will be captured)."""
     u = np.uint64
     stride = board.info[SIZE] + 1
-    lifted = 0
+    count = lifted = np.int64(0)
     for q in (p - 1, p + 1, p - stride, p + stride):
         c = board.color[u(q)]
         if c == EMPTY or c == BORDER:
             continue
-        if c != color and tracker.scene.classes[board.head[u(q)]] == 1:
-            lifted = _foresee_capture(board, tracker, q, color, lifted)
-        elif tracker.scene.classes[board.head[u(q)]] <= 2:
-            _mark_liberties(board, tracker, q)
-    return lifted
+        liberties = tracker.scene.classes[board.head[u(q)]]
+        if c != color and liberties == 1:
+            count, lifted = _foresee_capture(board, tracker, q, color, count, lifted)
+        elif liberties <= 2:
+            _, count = _mark_liberties(board, tracker, q, count)
+    return count, lifted
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _foresee_capture(board, tracker, stone, color, lifted):  # type: ignore[no-untyped-def]
-    """List the stones of a string and mark the liberties of those that capture it; returns the length of the list."""
+def _foresee_capture(board, tracker, stone, color, count, lifted):  # type: ignore[no-untyped-def]
+    """List the stones of a string and mark the liberties of those that capture it; returns both counts."""
     stride = board.info[SIZE] + 1
     first = board.head[stone]
     for i in range(lifted):
         if tracker.lifted[i] == first:
-            return lifted
+            return count, lifted
     s = first
     while True:
         tracker.lifted[lifted] = s
@@ -168,122 +190,120 @@ def _foresee_capture(board, tracker, stone, color, lifted):  # type: ignore[no-u
         t = np.int64(s)
         for q in (t - 1, t + 1, t - stride, t + stride):
             if board.color[q] == color and tracker.scene.classes[board.head[q]] <= 2:
-                _mark_liberties(board, tracker, q)
+                _, count = _mark_liberties(board, tracker, q, count)
         s = board.next[s]
         if s == first:
-            return lifted
+            return count, lifted
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _see(board, tracker, p, lifted):  # type: ignore[no-untyped-def]
-    """Mark what a move at p has changed."""
+def _see(board, tracker, p, lifted, count):  # type: ignore[no-untyped-def]
+    """Mark what a move at p has changed; returns how many cells are marked."""
     u = np.uint64
-    size = board.info[SIZE]
-    stride = size + 1
-    _mark(tracker, p)
-    _mark_around(board, tracker, p)
-    _crowd(board, tracker, p, 1)
-    _reclass(board, tracker, p)
+    stride = board.info[SIZE] + 1
+    count = _mark_around(board, tracker, p, count)
+    if add_to_crowd(tracker.scene, p, 1):
+        count = _mark_lonely(board, tracker, p, count)
+    count = _reclass(board, tracker, p, count)
+    opponent = 3 - board.color[u(p)]
     for q in (p - 1, p + 1, p - stride, p + stride):
-        if board.color[u(q)] == 3 - board.color[u(p)]:
-            _reclass(board, tracker, q)
+        if board.color[u(q)] == opponent:
+            count = _reclass(board, tracker, q, count)
     for i in range(lifted):
         s = tracker.lifted[i]
-        _mark(tracker, s)
-        _mark_around(board, tracker, s)
-        _crowd(board, tracker, s, -1)
+        count = _mark(board, tracker, s, count)
+        count = _mark_around(board, tracker, s, count)
+        if add_to_crowd(tracker.scene, s, -1):
+            count = _mark_lonely(board, tracker, s, count)
         for q in (s - 1, s + 1, s - stride, s + stride):
             if board.color[u(q)] == BLACK or board.color[u(q)] == WHITE:
-                _reclass(board, tracker, q)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _mark(tracker, p):  # type: ignore[no-untyped-def]
-    u = np.uint64
-    if tracker.stamps[u(p)] != tracker.counters[_MARK]:
-        tracker.stamps[u(p)] = tracker.counters[_MARK]
-        tracker.marked[u(tracker.counters[_COUNT])] = p
-        tracker.counters[_COUNT] += 1
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _mark_around(board, tracker, p):  # type: ignore[no-untyped-def]
-    """Mark the empty cells that see p among their twelve."""
-    u = np.uint64
-    cells = board.color
-    stride = board.info[SIZE] + 1
-    for step, aside in ((-stride, 1), (1, stride), (stride, -1), (-1, -stride)):
-        q = p + step
-        if cells[u(q)] == EMPTY:
-            _mark(tracker, q)
-        if cells[u(q)] != BORDER and cells[u(q + step)] == EMPTY:
-            _mark(tracker, q + step)
-        if cells[u(q + aside)] == EMPTY:
-            _mark(tracker, q + aside)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _mark_liberties(board, tracker, stone):  # type: ignore[no-untyped-def]
-    """Mark the liberties of a string if it has one or two; returns how many it has, 3 standing for more."""
-    count, a, b = two_liberties(board, stone)
-    if count <= 2:
-        _mark(tracker, a)
-        if b != NO_CELL:
-            _mark(tracker, b)
+                count = _reclass(board, tracker, q, count)
     return count
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _reclass(board, tracker, stone):  # type: ignore[no-untyped-def]
-    """Count the liberties of a string again."""
-    tracker.scene.classes[board.head[np.uint64(stone)]] = _mark_liberties(board, tracker, stone)
+def _mark(board, tracker, q, count):  # type: ignore[no-untyped-def]
+    """Mark q for another look if it is empty; returns how many cells are marked."""
+    u = np.uint64
+    fresh = (tracker.stamps[u(q)] != tracker.stamp[0]) & (board.color[u(q)] == EMPTY)
+    tracker.stamps[u(q)] = tracker.stamp[0]
+    tracker.marked[u(count)] = q
+    return count + np.int64(fresh)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _crowd(board, tracker, p, change):  # type: ignore[no-untyped-def]
-    """A stone came or went at p: count it, and mark the empty cells where that shows."""
+def _mark_around(board, tracker, p, count):  # type: ignore[no-untyped-def]
+    """Mark the empty cells that see p among their twelve."""
+    u = np.uint64
+    stride = board.info[SIZE] + 1
+    for step, aside in ((-stride, 1), (1, stride), (stride, -1), (-1, -stride)):
+        q = p + step
+        count = _mark(board, tracker, q, count)
+        count = _mark(board, tracker, q + aside, count)
+        count = _mark(board, tracker, q + (step if board.color[u(q)] != BORDER else 0), count)
+    return count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _mark_liberties(board, tracker, stone, count):  # type: ignore[no-untyped-def]
+    """Mark the liberties of a string if it has one or two; returns how many it has, 3 standing for more, and how many
+    cells are marked."""
+    liberties, a, b = two_liberties(board, stone)
+    if liberties <= 2:
+        count = _mark(board, tracker, a, count)
+        count = _mark(board, tracker, b, count)  # NO_CELL is never empty
+    return liberties, count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _reclass(board, tracker, stone, count):  # type: ignore[no-untyped-def]
+    """Count the liberties of a string again; returns how many cells are marked."""
+    liberties, count = _mark_liberties(board, tracker, stone, count)
+    tracker.scene.classes[board.head[np.uint64(stone)]] = liberties
+    return count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _mark_lonely(board, tracker, p, count):  # type: ignore[no-untyped-def]
+    """Mark the empty cells around p with few stones around them: those whose number changed and shows."""
     u = np.uint64
     size = board.info[SIZE]
     stride = size + 1
-    crowd = tracker.scene.crowd
     row, col = p // stride, p % stride
-    left, right = max(1, col - CROWD), min(size, col + CROWD)
     for r in range(max(1, row - CROWD), min(size, row + CROWD) + 1):
-        few = False
-        for q in range(r * stride + left, r * stride + right + 1):
-            crowd[u(q)] += change
-            few |= crowd[u(q)] <= 2
-        if few:
-            for q in range(r * stride + left, r * stride + right + 1):
-                if crowd[u(q)] <= 2 and board.color[u(q)] == EMPTY:
-                    _mark(tracker, q)
+        for c in range(max(1, col - CROWD), min(size, col + CROWD) + 1):
+            if tracker.scene.crowd[u((r - 1 + CROWD) * CROWD_STRIDE + c - 1 + CROWD)] <= 2:
+                count = _mark(board, tracker, r * stride + c, count)
+    return count
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _rescore(board, tracker, tables, factors, flags, p):  # type: ignore[no-untyped-def]
-    """Look at a cell again, for both colours."""
+def _rescore(board, tracker, tables, factors, flags, count):  # type: ignore[no-untyped-def]
+    """Look at the cells marked, all of them empty, for both colours."""
     u = np.uint64
-    if board.color[u(p)] != EMPTY:
-        tracker.weights[0, u(p)] = 0
-        tracker.weights[1, u(p)] = 0
-        return
-    code = read_shape(board, tracker.scene.classes, p)
-    far = read_far(board, p)
-    at_point = factors.table[u(point_feature(board, tracker.scene, p))]
+    codes, marked, table = tracker.codes, tracker.marked, factors.table
+    for i in range(u(count)):
+        p = marked[i]
+        code, far = read_shape(board, tracker.scene.classes, p), read_far(board, p)
+        codes[i, u(0), u(0)], codes[i, u(0), u(1)] = code, far
+        codes[i, u(1), u(0)], codes[i, u(1), u(1)] = swap_shape(code, tables), tables.swap_colors[u(far)]
     eye = PEACEFUL if flags & TERRITORY_KEPT else EYE
-    for color in (BLACK, WHITE):
-        if color == WHITE:
-            code = swap_shape(code, tables)
-            far = np.int64(tables.swap_colors[u(far)])
-        shape = np.int64(tables.shape[u(code)])
-        tracker.shapes[color - 1, u(p)] = shape_class(shape)
-        weight = np.float32(0.0)
-        if shape & (eye | BREATHING) == BREATHING:
-            tactic = tactic_feature(board, p, color, code) if shape & TACTICAL else TACTIC
-            weight = (
-                factors.table[u(SHAPE + shape_class(shape))]
-                * factors.table[u(diamond_feature(shape, far, tables))]
-                * at_point
-                * factors.table[u(tactic)]
-            )
-        tracker.weights[color - 1, u(p)] = weight
+    quiet = table[u(TACTIC)]
+    tactical = u(0)
+    for i in range(u(count)):
+        p = u(marked[i])
+        at_point = table[u(point_feature(tracker.scene, p))]
+        for k in range(u(2)):
+            shape = np.int64(tables.shape[u(codes[i, k, u(0)])])
+            diamond = diamond_feature(shape, codes[i, k, u(1)], tables)
+            weight = table[u(SHAPE + shape_class(shape))] * table[u(diamond)] * at_point
+            possible = shape & (eye | BREATHING) == BREATHING
+            busy = shape & TACTICAL != 0
+            tracker.shapes[k, p] = shape_class(shape)
+            tracker.weights[k, p] = weight * (np.float32(1.0) if busy else quiet) if possible else np.float32(0.0)
+            tracker.tactical[tactical] = 2 * i + k
+            tactical += u(possible & busy)
+    for j in range(tactical):
+        at, side = u(tracker.tactical[j]) >> u(1), u(tracker.tactical[j]) & u(1)
+        tactic = tactic_feature(board, marked[at], np.int64(side) + 1, codes[at, side, u(0)])
+        tracker.weights[side, u(marked[at])] *= table[u(tactic)]
