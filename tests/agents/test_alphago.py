@@ -14,7 +14,7 @@ from tengen.games import go, microchess
 from tengen.games.game import get_game
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE
 from tengen.nets.model import load_model
-from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.model_file import ModelCard, ModelFileError, save_model
 from tengen.nets.network import build_network
 
 from ..games.go.positions import state_from
@@ -63,6 +63,8 @@ def simulations_of(decision: Decision) -> int:
         {"lambda_value": 1.0},
         {"lambda_value": 0.25, "prior": False, "fpu": 0.2},
         {"n_thr": 3, "depth": 2},
+        {"fast": "guided"},
+        {"fast": "fast19", "rollout_limit": 5},
     ],
     ids=lambda settings: ",".join(settings) or "usual",
 )
@@ -266,6 +268,7 @@ def test_limits_of_a_protocol_are_understood(limits: dict[str, Any], limited: st
         ({"depth": -1}, "alphago:depth=-1 is not possible: give up to 256"),
         ({"threads": -1}, "alphago:threads=-1 is not possible: give 1 to 64"),
         ({"fpu": 9.0}, "alphago:fpu=9.0 is not possible"),
+        ({"rollout_limit": -3}, "alphago:rollout_limit=-3 is not possible: give 1 to 10000 moves, or 0"),
         ({"sims": 0}, "alphago:sims=0 is not possible"),
     ],
 )
@@ -281,6 +284,12 @@ def test_models_that_lack_something_are_refused(models: dict[str, str]) -> None:
         agent_of(models["value"])
     with pytest.raises(AgentError, match=r"give two models of one game and size"):
         agent_of(models["policy"], value=models["large"])
+    with pytest.raises(AgentError, match=r"fast=fast9 is a policy for Go, and microchess plays microchess"):
+        agent_of("microchess", fast="fast9")
+    with pytest.raises(AgentError, match=r"rollout_limit=9 is for rollouts by a fast policy"):
+        agent_of("microchess", rollout_limit=9)
+    with pytest.raises(ModelFileError, match=r"no model is called 'fast5'"):
+        agent_of(models["both"], fast="fast5")
     assert agent_of(models["policy"], lambda_value=1.0, sims=20).choose(START).move in START.legal_moves()
     with pytest.raises(AgentError, match="plays on 5x5 only, and this board is 9x9"):
         agent_of(models["both"]).choose(go.State.new(9))

@@ -3,8 +3,8 @@ positions, and a tree search on all cores joins them.
 
     V = (1 - lambda) * value + lambda * rollout,        a = argmax Q + c_u * P * sqrt(N(s)) / (1 + N(s, a)).
 
-One model file can be both networks, or `value` names another. It plays every game that there is a model of: outside of
-Go the rollouts are the game's own playouts.
+One model file can be both networks, or `value` names another; the fast policy of the rollouts is a file of its own. It
+plays every game that there is a model of: outside of Go the rollouts are the game's own playouts.
 """
 
 import time
@@ -19,6 +19,8 @@ from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.options import Options
 from tengen.nets.evaluator import load_evaluator
+from tengen.search.fast_model import FastPolicy, load_fast_policy
+from tengen.search.fast_rollouts import FastRollouts
 from tengen.search.leaves import (
     LeafEvaluation,
     MixedEvaluation,
@@ -29,6 +31,8 @@ from tengen.search.leaves import (
 )
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
+
+_GUIDED = "guided"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class AlphaGoSettings(NetworkSearchSettings):
     """Resign below this chance to win; 0: never."""
     value: str = ""
     """The model that evaluates positions; empty: the first one, which then needs a value head."""
+    fast: str = ""
+    """The fast policy of the rollouts; empty: the bundled one; `guided`: the game's own playouts, as outside of Go."""
     lambda_value: float = 0.5
     """lambda: the share of the rollouts in a leaf's value; 0: no rollouts, 1: no value network."""
     c_u: float = 5.0
@@ -54,6 +60,8 @@ class AlphaGoSettings(NetworkSearchSettings):
     """The visit at which a leaf is expanded."""
     depth: int = 0
     """Moves that the search looks ahead at most, where rollouts take over; 0: no limit."""
+    rollout_limit: int = 0
+    """Moves of a rollout by the fast policy at most, where the board is counted as it is; 0: to the end of the game."""
     prior: bool = True
     """Whether the policy network is asked; no: all legal moves are alike."""
     threads: int = 0
@@ -72,6 +80,8 @@ class AlphaGoSettings(NetworkSearchSettings):
             raise ValueError(f"alphago:n_thr={self.n_thr} is not possible: give 1 or more visits")
         if not 0 <= self.depth <= 256:
             raise ValueError(f"alphago:depth={self.depth} is not possible: give up to 256 moves, or 0 (no limit)")
+        if not 0 <= self.rollout_limit <= 10_000:
+            raise ValueError(f"alphago:rollout_limit={self.rollout_limit} is not possible: give 1 to 10000 moves, or 0")
 
 
 class AlphaGoAgent(NetworkSearchAgent):
@@ -85,6 +95,7 @@ class AlphaGoAgent(NetworkSearchAgent):
         if settings.value:
             self._values, self._value_card = load_evaluator(settings.value, settings.backend, streams=threads)
         self._check_models()
+        self._fast = self._load_fast_policy() if settings.lambda_value > 0 else None
         shares = {"lambda": settings.lambda_value} if settings.lambda_value != AlphaGoSettings.lambda_value else {}
         self.name += "".join(f",{name}={share:g}" for name, share in shares.items())
         self.name += "" if settings.prior else ",prior=no"
@@ -108,6 +119,20 @@ class AlphaGoAgent(NetworkSearchAgent):
                 f" value={settings.model}, or prior=no"
             )
 
+    def _load_fast_policy(self) -> FastPolicy | None:
+        """The policy of the rollouts; None: they are the game's own playouts."""
+        settings, game = self._settings, self._card.game
+        if settings.fast != _GUIDED and game == "go":
+            return load_fast_policy(settings.fast, self._card.size)
+        if settings.fast not in ("", _GUIDED):
+            raise AgentError(f"alphago:fast={settings.fast} is a policy for Go, and {settings.model} plays {game}")
+        if settings.rollout_limit:
+            raise AgentError(
+                f"alphago:rollout_limit={settings.rollout_limit} is for rollouts by a fast policy: the game's own"
+                " playouts go to the end"
+            )
+        return None
+
     def _new_batch(self, options: Options) -> BatchedGame:
         encoders = [get_encoder(card.encoder) for card in (self._card, self._value_card)]
         past, ages = max(encoder.past for encoder in encoders), any(encoder.ages for encoder in encoders)
@@ -116,9 +141,13 @@ class AlphaGoAgent(NetworkSearchAgent):
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
         weight = self._settings.lambda_value
         networks = self._networks(game)
-        if weight == 0:
-            return networks
-        return MixedEvaluation(networks, PlayoutEvaluation(game, seed=int(self._rng.integers(2**63))), weight)
+        return networks if weight == 0 else MixedEvaluation(networks, self._rollouts(game), weight)
+
+    def _rollouts(self, game: BatchedGame) -> LeafEvaluation:
+        seed = int(self._rng.integers(2**63))
+        if self._fast is None:
+            return PlayoutEvaluation(game, seed=seed)
+        return FastRollouts(game, self._fast, limit=self._settings.rollout_limit, seed=seed)
 
     def _networks(self, game: BatchedGame) -> LeafEvaluation:
         """Of the policy and of the value what is asked for, in one go where one network gives both."""

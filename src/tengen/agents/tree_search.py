@@ -230,8 +230,9 @@ class TreeSearchAgent(ABC):
         simulations = self._limits.simulations
         searcher.begin(roots, _ONLY, _ENDLESS if simulations is None else simulations, self._explore)
         now, last = self._clock(), 0.0
+        ahead = min(2, self._threads)  # rounds that have to fit in: another one, and what other threads begin meanwhile
         try:
-            while not self._stop.is_set() and (deadline is None or now + last < deadline):  # another round fits in
+            while not self._stop.is_set() and (deadline is None or now + ahead * last < deadline):
                 if not searcher.step(roots, _ONLY) or _is_solved(searcher):
                     break
                 before, now = now, self._clock()
