@@ -95,7 +95,7 @@ class BatchedGame(ABC):
 
     def keep_sensible(self, games: Any, count: int, legal: NDArray[np.bool_]) -> None:
         """Of the legal actions of the first `count` games (bool[n, A], none of them over), keep those that a policy
-        needs to consider: in Go, those that neither fill an own eye nor are suicide."""
+        needs to consider: in Go, those that neither fill an own eye nor are suicide; a pass where there are none."""
         keep_sensible_actions(games, count, legal)
 
     def to_play(self, games: Any) -> NDArray[np.int8]:

@@ -1,8 +1,9 @@
 """Many games in lock-step whose moves are drawn from policies: no search, one batch a player and turn.
 
 A move is drawn from the softmax of the network's logits over the *sensible* actions, which in Go leave out moves that
-fill an own eye and suicide (`games.kernels.sensible`, the sensibleness plane of AlphaGo). A pass is drawn like any
-other action; where nothing else is sensible it is all there is.
+fill an own eye and suicide (`games.kernels.sensible`, the sensibleness plane of AlphaGo). Like AlphaGo's policy, nobody
+passes while there is anything else: games go on until little is left to count, and a policy cannot learn to win by
+passing early, when the opponent may pass as well and a count of unfinished positions decides.
 
     play = PolicyPlay(batch, [PolicyPlayer(encoder, learner), PolicyPlayer(encoder, opponent)], seed=1)
     boards = batch.allocate(512)

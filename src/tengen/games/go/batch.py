@@ -240,12 +240,16 @@ def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def drop_senseless(games, i, legal):  # type: ignore[no-untyped-def]
-    """Of the legal actions of game i in legal: bool[N * N + 1], take out those that fill an own eye or are suicide."""
+    """Of the legal actions of game i in legal: bool[N * N + 1], take out those that fill an own eye or are suicide, and
+    the pass, unless nothing else is left."""
     board = board_at(games.boards, i)
     size, color, flags = board.info[SIZE], board.info[TO_PLAY], games.rules[FLAGS]
+    found = False
     for point in range(legal.shape[0] - 1):
         if legal[point]:
             legal[point] = is_sensible(board, point + point // size + size + 2, color, flags)
+            found |= legal[point]
+    legal[legal.shape[0] - 1] &= not found
 
 
 @njit(cache=True, nogil=True, forceinline=True)
