@@ -154,6 +154,7 @@ class Node(NamedTuple):
     children: dict[int, "Node"]
     priors: dict[int, float]
     logits: dict[int, float]
+    rollout_sum: float = 0.0
 
 
 def look(trees: Trees, b: int = 0, node: int = 0) -> Node:
@@ -168,6 +169,7 @@ def look(trees: Trees, b: int = 0, node: int = 0) -> Node:
         {int(trees.action[b, child]): look(trees, b, child) for child in children},
         {int(trees.action[b, child]): float(trees.prior[b, child]) for child in children},
         {int(trees.action[b, child]): float(trees.logit[b, child]) for child in children},
+        float(trees.rollout_sum[b, node]) if trees.rollout_sum.shape[1] else 0.0,
     )
 
 

@@ -33,7 +33,8 @@ from tengen.search.tree import EXPANDED, TERMINAL, UNSEEN
 
 from ..games.go.positions import state_from
 from .networks import Opinionated, Uniform
-from .scripted import Said, Script, ScriptedGame, ScriptedNetwork, at, script_of, wild_script
+from .scripted import Node, Said, Script, ScriptedGame, ScriptedNetwork, at, look, script_of, wild_script
+from .slow_puct import SlowNode, SlowPuct, same
 from .tictactoe import START, TicTacToe, best_squares, minimax
 
 A, B, C = 0, 1, 2
@@ -283,6 +284,43 @@ def test_a_kept_subtree_keeps_both_sums() -> None:
     assert sums(searcher, A) == {A: (1, -0.25, -1)}
 
 
+# ------------------------------------------------------------------------------------ the slow version
+
+
+def same_rollouts(fast: Node, slow: SlowNode) -> None:
+    """Every node of two trees has the same sum of rollouts."""
+    assert fast.rollout_sum == pytest.approx(slow.r, abs=1e-3)
+    for action, child in slow.children.items():
+        same_rollouts(fast.children[action], child)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("leaves", [1, 6])
+@pytest.mark.parametrize("weight", [0.3, 1.0])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        PAPER,
+        PuctParameters(1.5, 0.2, threshold=2),
+        PuctParameters(5.0, fpu_zero=True, threshold=4, depth=3),
+        PuctParameters(2.0, depth=1),
+    ],
+    ids=["paper", "n_thr", "both limits", "depth"],
+)
+def test_trees_are_those_of_the_slow_version(seed: int, leaves: int, weight: float, parameters: PuctParameters) -> None:
+    script = wild_script(seed)
+    game = ScriptedGame(script)
+    network = NetworkEvaluation(game, game.encoder, ScriptedNetwork(script))
+    evaluation = MixedEvaluation(network, Rolled(), weight)
+    searcher = Searcher(game, evaluation, Puct(parameters), leaves=leaves, nodes=150, rollouts=True)
+    slow = SlowPuct(script, parameters, leaves, room=150, rollout=rollout_of, weight=weight)
+    for simulations in (1, 10, 150):
+        searcher.search(game.allocate(1), ONLY, simulations)
+        slow.search(simulations)
+        same(look(searcher.trees), slow.root)
+        same_rollouts(look(searcher.trees), slow.root)
+
+
 # --------------------------------------------------------------------------- Go: colours, passes, the end
 
 
@@ -369,6 +407,21 @@ def test_the_smallest_board_is_solved(komi: float, exact: int, threads: int) -> 
 
 
 # ---------------------------------------------------------------------------------------------- threads
+
+
+class Rolled:
+    """Rollouts whose result depends on the position alone."""
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        leaves.logits[:count] = 0.0
+        leaves.values[:count] = [rollout_of(int(number)) for number in games.number[:count]]
+        return count
+
+    def warm_up(self, most: int) -> None:
+        pass
+
+    def another(self) -> Self:
+        return self
 
 
 class Numbered:

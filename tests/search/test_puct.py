@@ -22,7 +22,7 @@ from .scripted import (
     visits_and_sums,
     wild_script,
 )
-from .slow_puct import SlowNode, SlowPuct
+from .slow_puct import SlowPuct, same
 from .tictactoe import TicTacToe
 
 A, B, C = 0, 1, 2
@@ -180,19 +180,6 @@ def test_a_leaf_that_is_under_way_already_ends_the_round_uncounted() -> None:
 
 
 # ------------------------------------------------------------------------------------ the slow version
-
-
-def same(fast: Node, slow: SlowNode) -> None:
-    """Every node of two trees has the same visits, values and children."""
-    assert fast.visits == slow.n
-    assert fast.value_sum == pytest.approx(slow.w, abs=1e-3)
-    assert (fast.stage == TERMINAL) == (slow.exact is not None)
-    if slow.exact is not None:
-        assert fast.value == slow.exact
-    assert set(fast.children) == set(slow.children)
-    for action, child in slow.children.items():
-        assert fast.priors[action] == pytest.approx(child.prior, rel=1e-4)
-        same(fast.children[action], child)
 
 
 @pytest.mark.parametrize("seed", range(12))
