@@ -4,6 +4,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ def as_png(figure: Figure) -> bytes:
     """The picture as a PNG file."""
     file = BytesIO()
     FigureCanvasAgg(figure).print_png(file)  # type: ignore[no-untyped-call]
+    return file.getvalue()
+
+
+def as_svg(figure: Figure) -> bytes:
+    """The picture as an SVG file, letters drawn as shapes."""
+    file = BytesIO()
+    FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 

@@ -95,7 +95,7 @@ def test_white_may_be_played_and_simple_go_is_5x5() -> None:
         ("--opponent random:iq=200", "'iq=200' is not a setting of random"),
         ("--load /nowhere/at.sgf", "/nowhere/at.sgf: No such file or directory"),
         ("--load . --opponent human", "Is a directory"),
-        ("--load x.sgf --size 9", "--size cannot be changed in a loaded game"),
+        ("--load x.sgf --size 9", "--size cannot be changed in a game from a file"),
         ("--delay -1", "delay"),
     ],
 )

@@ -33,6 +33,7 @@ from tengen import __version__
 from tengen.cli.agents import agents
 from tengen.cli.bench import bench
 from tengen.cli.data import data
+from tengen.cli.explain import explain
 from tengen.cli.gtp import EPILOG as GTP_EPILOG
 from tengen.cli.gtp import gtp
 from tengen.cli.learn import learn
@@ -50,6 +51,7 @@ EXAMPLES = (
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
     ("tengen tournament random alphabeta uct zero:go9", "and who is the strongest of several?"),
+    ("tengen explain game.sgf --move 30 --agent zero:go9", "what a network and its search see there"),
     ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
     ("tengen play --game microchess", "chess on a board of 4 x 5"),
     ("tengen data build records --out datasets/kgs", "a dataset from game records"),
@@ -148,6 +150,7 @@ app.command(epilog=GTP_EPILOG)(gtp)
 app.command(epilog=UCI_EPILOG)(uci)
 app.command()(match)
 app.command()(tournament)
+app.command()(explain)
 app.command()(perft)
 app.command()(agents)
 app.add_typer(tables, name="tables")

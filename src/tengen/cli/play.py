@@ -104,14 +104,16 @@ def play(
     try:
         with _patience(console, is_cold()):
             from tengen.agents.registry import load_agent
+            from tengen.games.game import game_of
             from tengen.serve.session import session_type
 
-            played = _game_of(load, game) if load is not None else choose_game(game, [opponent or ""])
-            opponent, adviser = opponent or played.default_agent, hint or played.default_agent
             if load is None:
-                state = played.new(choose_options(played, given, [opponent]))
+                played = choose_game(game, [opponent or ""])
+                state = played.new(choose_options(played, given, [opponent or played.default_agent]))
             else:
-                state = _loaded(load, played, given)
+                state = read_game(load, game, given)
+                played = game_of(state)
+            opponent, adviser = opponent or played.default_agent, hint or played.default_agent
             for number, bot in enumerate(_bots(played, color, opponent)):
                 agents[bot] = load_agent(opponent, None if seed is None else seed + number)
             _warm_up(load_agent(opponent, 0) if agents else None, played, state)
@@ -129,21 +131,16 @@ def play(
             agent.close()
 
 
-def _game_of(file: Path, name: str | None) -> "Game":
-    """The game in a file, which must be the one that was named, if any was."""
+def read_game(file: Path, name: str | None, given: Mapping[str, Any]) -> "AnyState":
+    """The last state of the game in a file, which must be the game that was named, if any was."""
     from tengen.games.game import game_of_file
 
     game = game_of_file(file)
     if name not in (None, game.name):
         raise ValueError(f"{file} is a game of {game.title}: leave --game {name} out, or load another file")
-    return game
-
-
-def _loaded(file: Path, game: "Game", given: Mapping[str, Any]) -> "AnyState":
-    """The last state of the game in a file."""
     fixed = [f"--{name.replace('_', '-')}" for name in given if name not in game.replaceable]
     if fixed:
-        raise ValueError(f"{' and '.join(fixed)} cannot be changed in a loaded game: leave out beside --load")
+        raise ValueError(f"{' and '.join(fixed)} cannot be changed in a game from a file: leave it out")
     data = file.read_bytes()
     try:
         state: AnyState = game.read(data, given)[0]

@@ -1,0 +1,191 @@
+"""`tengen explain`: one position as an agent sees it, as a picture of boards and a short table."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tengen.cli.game_options import GameName, Komi, Rules, given_options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tengen.games.state import AnyState
+    from tengen.serve.explain import Panel
+
+_SUFFIXES = (".png", ".svg")
+
+
+def explain(
+    file: Annotated[
+        Path | None, typer.Argument(help="A record of a game: SGF, PGN for Microchess, ...", show_default=False)
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent", "-a", help="Spec of the agent; the game's usual opponent if not given.", show_default=False
+        ),
+    ] = None,
+    move: Annotated[
+        int | None,
+        typer.Option(
+            "--move", "-m", help="The position after so many moves; the last one if not given.", show_default=False
+        ),
+    ] = None,
+    fen: Annotated[
+        str | None, typer.Option(help="Microchess: a position instead of a file.", show_default=False)
+    ] = None,
+    game: GameName = None,
+    rules: Rules = None,
+    komi: Komi = None,
+    seed: Annotated[int, typer.Option(help="For what is random in the agent.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The picture, .png or .svg; beside the record if not given, FILE-moveK.png.", show_default=False
+        ),
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Only the table; draw no picture.")] = False,
+) -> None:
+    """Show what an agent sees in a position: Figure 5 of the AlphaGo paper, and a table of the best moves.
+
+    Up to six boards: the value of each move by the value network, Q from values alone, Q from rollouts alone, the
+    prior of the policy network, the share of visits, and the principal variation. Numbers are percents; chances are
+    those of the player to move. The best move of each board has a ring. Agents show the boards that apply to them.
+
+    [bold]Examples[/bold]
+
+    [cyan]tengen explain game.sgf --move 30 --agent zero:go9,sims=800[/cyan]
+
+    [cyan]tengen explain game.pgn --agent zero:microchess --out thoughts.svg[/cyan]
+
+    [cyan]tengen explain --fen "knbr/p3/4/3P/RBNK w Qk - 0 1" --text[/cyan]
+    """
+    from rich.console import Console
+
+    from tengen._files import write_atomically
+    from tengen._kernel_cache import is_cold
+    from tengen.agents.agent import NeedsCheck
+    from tengen.agents.registry import load_agent
+    from tengen.games.game import game_of
+    from tengen.serve.explain import explain_position
+
+    target = _target(file, move, out)
+    if not text:
+        import matplotlib  # noqa: F401  not missed after the search
+    last = _position(file, fen, game, given_options(None, rules=rules, komi=komi))
+    state, following = _at_move(last, move, file)
+    if state.is_over:
+        raise ValueError(f"the game is over after {state.move_number} moves: give a smaller --move")
+    if is_cold():
+        typer.echo("Compiling the engine, once: this takes up to a minute.", err=True)
+    spec = agent or game_of(state).default_agent
+    player = load_agent(spec, seed)
+    try:
+        if isinstance(player, NeedsCheck):
+            player.check(state)
+        decision, panels = explain_position(player, state)
+    finally:
+        player.close()
+    title = _title(file, fen, state)
+    chosen = f"plays {_name(state, decision.move)}"
+    if decision.value is not None:
+        chosen += f", {decision.value:.0%} likely to win"
+    lines = [spec, decision.note, chosen, f"in the record: {following}" if following else ""]
+    subtitle = "; ".join(filter(None, lines))
+    console = Console(highlight=False)
+    console.print(title, style="bold", markup=False, soft_wrap=True)
+    console.print(subtitle, markup=False, soft_wrap=True)
+    console.print(_table(state, panels))
+    for panel in panels:
+        if panel.line:
+            console.print(f"Line       {_line(state, panel.line)}", markup=False, soft_wrap=True)
+    if not text:
+        from tengen.serve.explain_picture import draw_explanation
+
+        write_atomically(target, draw_explanation(state, panels, title, subtitle, target.suffix.lower()))
+        console.print(f"Picture    {target}", markup=False, soft_wrap=True)
+
+
+def _target(file: Path | None, move: int | None, out: Path | None) -> Path:
+    """Where the picture goes."""
+    if out is None:
+        after = "" if move is None else f"-move{move}"
+        return Path("explain.png") if file is None else file.with_name(f"{file.stem}{after}.png")
+    if out.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"--out {out} is no picture that can be written: its name should end in .png or .svg")
+    if not out.resolve().parent.is_dir():
+        raise ValueError(f"--out {out} is not possible: there is no folder {out.parent}")
+    return out
+
+
+def _position(file: Path | None, fen: str | None, game: str | None, given: Mapping[str, Any]) -> "AnyState":
+    """The last position of a file, or the one of a FEN."""
+    from tengen.cli.play import read_game
+    from tengen.games.game import get_game
+
+    if (file is None) == (fen is None):
+        raise ValueError("give one position: a file with a record, or --fen")
+    if file is not None:
+        return read_game(file, game, given)
+    played = get_game(game or "microchess")
+    state: AnyState = played.position(fen or "", played.options.of(given))
+    return state
+
+
+def _at_move(last: "AnyState", move: int | None, file: Path | None) -> "tuple[AnyState, str]":
+    """The position after so many moves, and what was played there."""
+    from tengen.games.state import RESIGN
+
+    state, following = last, ""
+    if state.last_move == RESIGN and state.previous is not None:
+        state = state.previous
+    if move is not None and not 0 <= move <= state.move_number:
+        raise ValueError(f"--move {move} is not possible: {file or 'the game'} has moves 0 to {state.move_number}")
+    while move is not None and state.move_number > move and state.previous is not None:
+        played, state = state.last_move, state.previous
+        following = "" if played is None else _name(state, played)
+    return state, following
+
+
+def _title(file: Path | None, fen: str | None, state: "AnyState") -> str:
+    from tengen.games.game import game_of
+
+    player = game_of(state).players[state.to_play - 1]
+    place = fen if file is None else f"{file.name}, after move {state.move_number}"
+    return f"{place}: {player} to play"
+
+
+def _name(state: "AnyState", move: int) -> str:
+    """A move as people write it in the game's records."""
+    from tengen.games.state import RESIGN
+
+    if move == RESIGN:
+        return "resign"
+    name: str = getattr(state, "move_san", state.move_name)(move)
+    return name
+
+
+def _line(state: "AnyState", moves: tuple[int, ...]) -> str:
+    names = []
+    for move in moves:
+        names.append(_name(state, move))
+        state = state.play(move)
+    return " ".join(names)
+
+
+def _table(state: "AnyState", panels: "list[Panel]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    from tengen.serve.explain import best_moves
+
+    numbered = [panel for panel in panels if panel.numbers]
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("move", *(panel.short for panel in numbered)):
+        table.add_column(heading, justify="right")
+    for move in best_moves(panels):
+        cells = [f"{panel.numbers[move]:.1%}" if move in panel.numbers else "" for panel in numbered]
+        table.add_row(_name(state, move), *cells)
+    return table
