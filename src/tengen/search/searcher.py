@@ -130,6 +130,7 @@ class Searcher:
         for worker in self._workers:
             worker.evaluation.warm_up(len(worker.leaves.over))
         self.search(roots, index, 1)
+        self.advance(np.full(len(self.trees.used), -1))
         self.forget(index)
 
     def prepare(self, roots: Any, index: NDArray[np.int64]) -> None:
