@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tengen.cli import bench_engine, bench_zero
+from tengen.cli import bench_alphago, bench_engine, bench_zero
 from tengen.cli.main import app
 
 YARDSTICKS = Path(__file__).parents[2] / "benchmarks" / "yardsticks"
@@ -83,3 +83,20 @@ def test_a_peer_without_a_script_or_an_interpreter_is_told_of(tmp_path: Path) ->
     assert "there is no" in str(bench_zero.Peer(sys.executable, tmp_path / "none.py", contest).trouble)
     (tmp_path / "one.py").write_text("")
     assert "does not run" in str(bench_zero.Peer(str(tmp_path / "python"), tmp_path / "one.py", contest).trouble)
+
+
+def test_alphago_measures_parts_and_their_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_alphago, "BOARDS", (bench_alphago.Board(5, ("a-model-to-come", "go5"), 4),))
+    monkeypatch.setattr(bench_alphago, "_NODES", 100_000)
+    out = tmp_path / "alphago.json"
+    result = CliRunner().invoke(app, ["bench", "alphago", "--rounds", "2", "--seconds", "0.1", "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    (board,) = json.loads(out.read_text())["alphago"]["boards"]
+    assert board["model"] == "go5" and board["has_value"]
+    assert board["rollout_microseconds"] > 0 and board["evaluations"]["per_core"] > 0
+    assert 10 < board["rollout_moves"] < 75
+    assert [row["threads"] for row in board["searches"]] == [1, 2]
+    for row in board["searches"]:
+        assert row["rate"]["per_second"] > 0 and 0 < row["fill"] <= 1
+        assert sum(row["shares"].values()) == pytest.approx(1) and min(row["shares"].values()) > -0.1
+    assert "filled" in result.output

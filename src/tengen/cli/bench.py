@@ -93,3 +93,24 @@ def zero(
     print_tables(report)
     if json is not None:
         write_json(report, json)
+
+
+@bench.command()
+def alphago(
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each measure is taken; the best counts.")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long each measure takes.")] = 3.0,
+    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
+) -> None:
+    """Measure AlphaGo's search on 9x9 and 19x19: rollouts and networks alone, and joined by one thread and by two.
+
+    For the search it is shown how well the network's batches are filled, and which share of the threads' time goes to
+    the network, to rollouts and to the rest. Two threads need two cores that nobody else uses.
+
+    Example: tengen bench alphago --rounds 3 --json alphago.json
+    """
+    from tengen.cli.bench_alphago import measure_alphago, print_tables, write_json
+
+    report = measure_alphago(rounds, seconds)
+    print_tables(report)
+    if json is not None:
+        write_json(report, json)

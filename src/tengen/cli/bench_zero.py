@@ -103,7 +103,7 @@ def measure_zero(rounds: int, seconds: float, python: str, folder: Path) -> Repo
     """Take every measure `rounds` times in turn, for `seconds` each, and keep the best of each."""
     report = Report([], _settings(rounds, seconds), [])
     with ExitStack() as stack:
-        stack.enter_context(_one_core())
+        stack.enter_context(one_core())
         plan: list[tuple[ZeroRow, str, Callable[[float], Rate | None]]] = []
         for contest in track(CONTESTS, description="getting ready", transient=True):
             play = ZeroRow("self-play", contest.size, contest.network)
@@ -180,7 +180,7 @@ def _settings(rounds: int, seconds: float) -> dict[str, object]:
 
 
 @contextmanager
-def _one_core() -> Iterator[None]:
+def one_core() -> Iterator[None]:
     """Keep this process and those it starts on one core, where the system lets us."""
     if not hasattr(os, "sched_setaffinity"):
         yield
@@ -196,7 +196,7 @@ def _one_core() -> Iterator[None]:
 # --------------------------------------------------------------------------------------------- Tengen's
 
 
-def _rate(seconds: float, work: Callable[[], int]) -> Rate:
+def rate_of(seconds: float, work: Callable[[], int]) -> Rate:
     """Repeat some work for this time; it returns how many units it did."""
     began, cpu, done = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - began < seconds:
@@ -224,7 +224,7 @@ def _self_play(contest: Contest, evaluator: Evaluator, row: ZeroRow) -> Callable
         return worker.statistics.simulations - before
 
     def measure(seconds: float) -> Rate:
-        rate = _rate(seconds, move)
+        rate = rate_of(seconds, move)
         row.evaluated = worker.statistics.evaluations / worker.statistics.simulations
         return rate
 
@@ -277,7 +277,7 @@ def _evaluations(evaluator: Evaluator, planes: NDArray[np.uint8]) -> Callable[[f
         evaluator.evaluate(planes)
         return len(planes)
 
-    return lambda seconds: _rate(seconds, work)
+    return lambda seconds: rate_of(seconds, work)
 
 
 # ------------------------------------------------------------------------------------------------ peers
