@@ -104,6 +104,16 @@ def test_the_moves_are_legal_and_the_last_before_the_position_is_any_point(games
     assert drawn.min() > 0.5 * drawn.mean()  # a policy would prefer some
 
 
+def test_at_temperature_0_only_the_moves_up_to_the_position_are_drawn(settings: PositionSettings) -> None:
+    """Where two games agree up to their positions, the greedy policy goes on alike in both."""
+    played = ValuePlayer(replace(settings, temperature=0.0, komi_spread=0.0, last_move=1)).play(0, 200)[1]
+    answers: dict[int, set[tuple[int, float]]] = {}
+    for number in range(len(played.komi)):
+        first, second = actions_of(played, number)
+        answers.setdefault(first, set()).add((second, float(played.margin[number])))
+    assert len(answers) == 25 and all(len(found) == 1 for found in answers.values())
+
+
 def write_games(folder: Path, settings: PositionSettings, games: ValueGames) -> ValuePositions:
     play_positions(settings, folder, 0)
     (folder / "chunks" / "000000.safetensors").write_bytes(safetensors.numpy.save(games._asdict()))
@@ -258,6 +268,7 @@ def test_what_is_not_given_follows_from_the_models(policy: str, folder: Path) ->
         ({"records_share": 1.0}, "records_share is 1.0"),
         ({"last_move": -1}, "last_move is -1"),
         ({"workers": 0}, "workers is 0"),
+        ({"temperature": -1.0}, "temperature is -1.0"),
         ({"records": "nowhere"}, "tengen data build"),
     ],
 )

@@ -10,7 +10,19 @@ from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.value_config import ValueConfig
 
 PANELS: Final = {
-    "Games": ("policy", "rl", "games", "data", "last_move", "size", "rules", "komi", "komi_spread", "workers"),
+    "Games": (
+        "policy",
+        "rl",
+        "games",
+        "data",
+        "last_move",
+        "temperature",
+        "size",
+        "rules",
+        "komi",
+        "komi_spread",
+        "workers",
+    ),
     "Network": ("encoder", "network", "start_from", "policy_weight", "average", "seed", "symmetries"),
     "Records": ("records", "records_share"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "batch"),

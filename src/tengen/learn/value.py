@@ -102,7 +102,7 @@ def resolve(config: ValueConfig) -> ValueConfig:
     else:
         there = ValuePositions.open(config.data, config.games).settings
         config = replace(config, size=there.size, rules=there.rules, komi=there.komi, komi_spread=there.komi_spread)
-        config = replace(config, last_move=there.last_move)
+        config = replace(config, last_move=there.last_move, temperature=there.temperature)
     network, encoder = VALUE_NETWORK, VALUE_ENCODER
     if start is not None:
         heads = {"value": True, "ownership": False, "score": False}

@@ -25,6 +25,7 @@ class PositionSettings:
     komi_spread: float
     last_move: int
     seed: int
+    temperature: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,10 @@ class ValueConfig(TrainingConfig):
     ] = ""
     games: Annotated[int, "Games to learn from, of each one position; 0: all in --data."] = 200_000
     last_move: Annotated[int, "U is drawn from 1 to this number; 0: three quarters of the points of the board."] = 0
+    temperature: Annotated[
+        float,
+        "Of the policy after move U: 1 draws as it predicts, as AlphaGo did; less plays likelier moves more often.",
+    ] = 1.0
     rules: Annotated[str, "Rule set of the games."] = "chinese"
     komi: Annotated[float, "Komi of the games; nan: what suits the policy."] = float("nan")
     komi_spread: Annotated[
@@ -75,6 +80,8 @@ class ValueConfig(TrainingConfig):
         for name in ("games", "last_move", "size", "policy_weight", "komi_spread"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
+        if not 0 <= self.temperature <= 10:
+            raise ValueError(f"temperature is {self.temperature}: give 0 (the likeliest move) to 10")
         if not 0 < self.records_share < 1:
             raise ValueError(f"records_share is {self.records_share}: give a share between 0 and 1")
         if self.workers < 1:

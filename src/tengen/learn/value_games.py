@@ -23,7 +23,7 @@ from tengen.nets.evaluator import load_evaluator
 from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for
 
 _NOBODY, _SUPERVISED, _REINFORCED = -1, 0, 1  # who moves
-_SLOTS = 256  # games side by side
+_SLOTS = 512  # games side by side
 
 
 class ValueGames(NamedTuple):
@@ -58,7 +58,10 @@ class ValuePlayer:
         table = _Table(self._game, self._settings, min(_SLOTS, games), games, rng)
         while table.active.any():
             movers, at_random = table.movers()
-            actions = play.choose(table.boards, movers)
+            before = np.where(movers == _SUPERVISED, movers, _NOBODY)
+            after = np.where(movers == _REINFORCED, movers, _NOBODY)
+            actions = play.choose(table.boards, before)
+            actions = np.maximum(actions, play.choose(table.boards, after, self._settings.temperature))
             if len(at_random):
                 actions[at_random] = table.random_points(at_random)
             table.play(actions)

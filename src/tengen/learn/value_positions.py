@@ -105,7 +105,7 @@ def play_positions(
     on_progress: Callable[[PlayProgress], None] = lambda _: None,
 ) -> None:
     """Play until the folder holds so many games. It can be stopped at any time; the same call goes on."""
-    run = RunDirectory(folder, asdict(settings))
+    run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0})
     try:
         (folder / _CHUNKS).mkdir(exist_ok=True)
         there = sum(len(_read(path).komi) for path in _chunks(folder).values())
