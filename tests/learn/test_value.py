@@ -174,25 +174,18 @@ def test_a_chunk_that_is_missing_is_played_again_as_it_was(
         play_positions(replace(settings, last_move=9), tmp_path / "games", 1500)
 
 
-def counted(folder: Path, settings: PositionSettings, games: ValueGames) -> ValuePositions:
-    """The same games, won by who has the stone in the position that lies first on the board: something to learn."""
-    first = [min(actions_of(games, number)[:-1]) for number in range(len(games.komi))]
-    black = [actions_of(games, number).index(point) % 2 == 0 for number, point in enumerate(first)]
-    margins = np.where(black, 1.5, -1.5).astype(np.float32)
-    return write_games(folder, settings, games._replace(margin=margins))
-
-
 @pytest.mark.parametrize("network", [VALUE, BOTH])
 def test_the_error_falls(
     network: str, policy: str, settings: PositionSettings, games: ValueGames, tmp_path: Path
 ) -> None:
-    counted(tmp_path / "games", settings, games)
+    """In games that Black always wins, a value has to be 1 where Black is to play and -1 where White is."""
+    write_games(tmp_path / "games", settings, games._replace(margin=np.full(len(games.komi), 1.5, np.float32)))
     both = {"start_from": policy} if network == BOTH else {}
     config = make_config(tmp_path / "games", network=network, positions=16_000, epoch=4000, symmetries=False, **both)
     best = learn_value(config, tmp_path / "run")
     lines = read_metrics(tmp_path / "run")
     assert [line["positions"] for line in lines] == [4000, 8000, 12000, 16000]
-    assert best["value_loss"] < 0.75 and lines[-1]["train_value_loss"] < 0.75 < 1.1 > lines[0]["test_value_loss"]
+    assert best["value_loss"] < 0.2 and lines[-1]["train_value_loss"] < 0.2
     card = read_card(tmp_path / "run" / "best.safetensors")
     assert card.conditions["komi"] == (-1.5, 2.5) and card.training["validation"]["value_loss"] == best["value_loss"]
     assert is_calibrated(tmp_path / "run" / "best.safetensors")

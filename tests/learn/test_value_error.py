@@ -50,7 +50,8 @@ def test_rollouts_begin_where_the_network_looks(folder: Path) -> None:
 def test_the_network_and_playouts_are_measured_on_every_game_once(folder: Path, policy: str) -> None:
     errors = measure_value_error(policy, folder, "all", playouts=16)
     positions = ValuePositions.open(folder)
-    assert list(errors.squares) == [NETWORK, "one guided playout", "16 guided playouts"]
+    rollouts = ["one fast rollout", "16 fast rollouts", "one guided playout", "16 guided playouts"]
+    assert list(errors.squares) == [NETWORK, *rollouts]
     assert len(errors.plies) == len(positions.test) and 1 <= errors.plies.min() and errors.plies.max() <= 18
     loader = PositionLoader(
         positions.select("all"), get_go_encoder("compact"), batch=256, seed=0, symmetries=False, which="last"
@@ -59,9 +60,8 @@ def test_the_network_and_playouts_are_measured_on_every_game_once(folder: Path, 
     values = load_evaluator(policy)[0].evaluate(batch.planes)[1]
     assert errors.mean(NETWORK)[0] == pytest.approx(float(np.mean((values - batch.winner) ** 2)), abs=1e-5)
     assert set(np.unique(errors.squares["one guided playout"])) <= {0.0, 1.0, 4.0}
-    # The players know nothing, so playouts from late positions see more than half of what there is to see.
-    late = errors.plies > 12
-    assert errors.mean("16 guided playouts", late)[0] < 0.9 < errors.mean("one guided playout")[0]
+    for kind in ("fast rollout", "guided playout"):
+        assert errors.mean(f"16 {kind}s")[0] < errors.mean(f"one {kind}")[0]
     assert len(measure_value_error(policy, folder, "all", 50, playouts=1).plies) == 50
 
 
@@ -92,6 +92,8 @@ def test_mistakes_are_told(folder: Path, policy: str, tmp_path: Path) -> None:
         measure_value_error(_value_model(tmp_path), folder)
     with pytest.raises(ValueError, match="go19 has no value head"):
         measure_value_error("go19", folder)
+    with pytest.raises(ValueError, match="not a fast policy"):
+        measure_value_error(policy, folder, fast=policy)
     with pytest.raises(ValueError, match="holds no positions"):
         measure_value_error(policy, tmp_path)
     with pytest.raises(ValueError, match="playouts is 0"):

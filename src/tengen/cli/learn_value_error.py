@@ -19,7 +19,10 @@ def value_error(
     ],
     split: Annotated[str, typer.Option(help="Which games: test, train or all.")] = "test",
     positions: Annotated[int, typer.Option(min=0, help="How many positions, drawn at random; 0 for all.")] = 0,
-    playouts: Annotated[int, typer.Option(min=1, help="Guided playouts from each position.")] = 32,
+    playouts: Annotated[int, typer.Option(min=1, help="Rollouts from each position, beside a single one.")] = 32,
+    fast: Annotated[
+        str, typer.Option(help="The fast policy of rollouts; empty: the bundled one for the board.", show_default=False)
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the playouts.")] = 1,
     backend: Annotated[str, typer.Option(help="What runs the network: fastest, openvino, int8 or torch.")] = "fastest",
     plot: Annotated[
@@ -29,8 +32,9 @@ def value_error(
         Path | None, typer.Option("--json", metavar="FILE", help="Also write the figures here.", show_default=False)
     ] = None,
 ) -> None:
-    """Measure the value of a model on one position of each game, beside playouts from the same positions.
+    """Measure the value of a model on one position of each game, beside rollouts from the same positions.
 
+    Rollouts are played by the fast policy and by the guided playouts of the game, one or several from each position.
     The error is the mean of (z - v)^2, z being 1 if the player to move won and -1 if not: always saying 0 has an error
     of 1. It is given with its standard error, for all positions and by the number of moves, as in Figure 2b of the
     AlphaGo paper. A model that learned from these positions has not seen the test games.
@@ -58,6 +62,7 @@ def value_error(
             cast(Split, split),
             positions,
             playouts=playouts,
+            fast=fast,
             backend=backend,
             seed=seed,
             on_progress=lambda done, wanted: bar.update(task, completed=done, total=wanted),

@@ -28,6 +28,8 @@ from tengen.games.go.positions import MOVE_MASK
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.value_positions import ValuePositions
 from tengen.nets.evaluator import load_evaluator
+from tengen.search.fast_model import load_fast_policy
+from tengen.search.fast_rollouts import FastRollouts
 from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, new_leaves
 
 NETWORK: Final = "network"
@@ -79,11 +81,15 @@ def measure_value_error(
     positions: int = 0,
     *,
     playouts: int = 32,
+    fast: str = "",
     backend: str = "fastest",
     seed: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, wanted: None,
 ) -> ValueErrors:
-    """Measure a model, and playouts, on so many positions of a folder; 0 for all of the split."""
+    """Measure a model, and one and several rollouts, on so many positions of a folder; 0 for all of the split.
+
+    `fast`: the fast policy of rollouts, the bundled one for the board if empty; the game's guided playouts come too.
+    """
     if playouts < 1:
         raise ValueError(f"playouts is {playouts}: give 1 or more")
     evaluator, card = load_evaluator(model, backend)
@@ -99,9 +105,12 @@ def measure_value_error(
     encoder = get_go_encoder(card.encoder)
     loader = PositionLoader(there.select(split), encoder, batch=_BATCH, seed=0, symmetries=False, which="last")
     game = open_batch(GoOptions(size=settings.size, rules=settings.rules, komi=settings.komi))
+    policy = load_fast_policy(fast, settings.size)
     rollouts: dict[str, LeafEvaluation] = {
-        "one guided playout": PlayoutEvaluation(game, 1, seed),
-        f"{playouts} guided playouts": PlayoutEvaluation(game, playouts, seed + 1),
+        "one fast rollout": FastRollouts(game, policy, 1, seed=seed),
+        f"{playouts} fast rollouts": FastRollouts(game, policy, playouts, seed=seed + 1),
+        "one guided playout": PlayoutEvaluation(game, 1, seed + 2),
+        f"{playouts} guided playouts": PlayoutEvaluation(game, playouts, seed + 3),
     }
     wanted = min(positions, loader.positions) if positions else loader.positions
     squares: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (NETWORK, *rollouts)}
