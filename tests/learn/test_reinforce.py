@@ -15,12 +15,20 @@ from tengen.games.game import get_game
 from tengen.games.go.options import GoOptions
 from tengen.learn.reinforce import ReinforceProgress, learn_reinforce
 from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.reinforce_games import BOTH, Experience, GameFolder, PositionReader, new_boards, play_games
+from tengen.learn.reinforce_games import (
+    BOTH,
+    Experience,
+    GameFolder,
+    LearnedPositions,
+    PositionReader,
+    new_boards,
+    play_games,
+)
 from tengen.learn.reinforce_report import write_reinforce_report
 from tengen.learn.reinforce_trainer import ReinforceTrainer, policy_gradient_losses
 from tengen.learn.run_directory import read_metrics
 from tengen.nets.model_file import ModelCard, read_model, save_model
-from tengen.nets.network import build_network
+from tengen.nets.network import PolicyValueOutput, build_network
 
 SPEC = GameSpec(GoOptions(3, "tromp-taylor", 0.5), "compact")
 SEED = (5, 7)
@@ -49,6 +57,7 @@ def test_rewards_are_those_of_who_moved_whoever_won() -> None:
     experience = Experience(
         actions=np.array([[4, 0, 9, 9], [4, 0, 9, -1], [1, 2, -1, -1]], np.int16),
         players=np.array([[1, 2, 1, 2], [1, 2, 1, 0], [1, 2, 0, 0]], np.int8),
+        chances=np.ones((3, 4), np.float32),
         learner=np.array([1, 2, BOTH], np.int8),
         winner=np.array([2, 2, 0], np.int8),
         opponent=np.array(0),
@@ -105,14 +114,16 @@ def considered(state: go.State) -> list[int]:
     return actions[:-1] or actions
 
 
-def test_the_gradient_is_that_of_a_slow_obvious_computation(model: Path) -> None:
+@pytest.mark.parametrize("trust", [0.0, 0.2])
+def test_the_gradient_is_that_of_a_slow_obvious_computation(model: Path, trust: float) -> None:
+    """Also with a limit to an update, as long as the policy is still the one that drew the moves."""
     experience = played(model, save_policy(model.with_name("other.safetensors"), seed=2), 6)
     reader = PositionReader(SPEC, experience, new_boards(SPEC, 6, 0.0, SEED))
     batch = reader.read(np.arange(len(reader)))
     trainer = ReinforceTrainer(ReinforceConfig(str(model)), model)
     network, means = trainer.network, {1: 0.25, 2: -0.5}
     baseline = torch.tensor([means[int(player)] for player in batch.players])
-    losses = policy_gradient_losses(network(torch.from_numpy(batch.planes)), batch, baseline)
+    losses = policy_gradient_losses(network(torch.from_numpy(batch.planes)), batch, baseline, trust)
     (losses.policy + 0.5 * losses.value - 0.1 * losses.entropy).backward()  # type: ignore[no-untyped-call]
     found = {name: weight.grad.clone() for name, weight in network.named_parameters() if weight.grad is not None}
     network.zero_grad()
@@ -139,14 +150,33 @@ def test_the_gradient_is_that_of_a_slow_obvious_computation(model: Path) -> None
             assert torch.allclose(weight.grad, found[name], atol=1e-5, rtol=1e-3), name
 
 
+def test_chances_that_have_changed_enough_are_left_alone() -> None:
+    logits = torch.zeros((4, 2), requires_grad=True)
+    batch = LearnedPositions(
+        planes=np.zeros((4, 1, 1, 1), np.uint8),
+        sensible=np.ones((4, 2), np.bool_),
+        actions=np.zeros(4, np.int64),
+        chances=np.array([0.3, 0.3, 0.8, 0.8], np.float32),  # half as likely now, or more likely, each 0.5
+        rewards=np.array([1, -1, 1, -1], np.float32),
+        players=np.ones(4, np.int8),
+        lengths=np.ones(4, np.float32),
+    )
+    losses = policy_gradient_losses(PolicyValueOutput(logits, None), batch, torch.zeros(4), trust=0.2)
+    losses.policy.backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    signs = torch.sign(logits.grad[:, 0]).tolist()
+    assert signs == [0, 1, -1, 0]  # likelier already and to be likelier still: left alone; to be less likely: so it is
+
+
 def test_a_step_makes_moves_of_won_games_likelier(model: Path) -> None:
     """With the sign of the reward, as Black and as White."""
     for learner, winner in ((1, 1), (1, 2), (2, 1), (2, 2)):
         actions = np.tile(np.array([4, 1, 9, 9], np.int16), (8, 1))
         players = np.tile(np.array([1, 2, 1, 2], np.int8), (8, 1))
         side, won = np.full(8, learner, np.int8), np.full(8, winner, np.int8)
-        experience = Experience(actions, players, side, won, np.array(0))
-        config = ReinforceConfig(str(model), baseline="none", optimizer="sgd", rate=0.01, value_weight=0.0, bf16=False)
+        experience = Experience(actions, players, np.full((8, 4), 0.1, np.float32), side, won, np.array(0))
+        settings: dict[str, Any] = {"optimizer": "sgd", "rate": 0.01, "trust": 0.0, "value_weight": 0.0, "bf16": False}
+        config = ReinforceConfig(str(model), baseline="none", **settings)
         trainer = ReinforceTrainer(config, model)
         reader = PositionReader(SPEC, experience, new_boards(SPEC, 8, 0.0, SEED))
         batch = reader.read(np.arange(len(reader)))

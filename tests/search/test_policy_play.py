@@ -55,8 +55,10 @@ def test_every_mover_is_asked_about_its_own_games_in_one_batch() -> None:
     boards = game.allocate(6)
     game.play(boards, np.array([0, 1, 2, 3, -1, -1]))
     ones, twos = (player("oneplane", np.eye(10, dtype=np.float32)[k] * 50) for k in (7, 8))
-    actions = PolicyPlay(game, [ones, twos, None], seed=1).choose(boards, np.array([1, 0, 1, 1, -1, 2]))
+    play = PolicyPlay(game, [ones, twos, None], seed=1)
+    actions = play.choose(boards, np.array([1, 0, 1, 1, -1, 2]))
     assert actions[:5].tolist() == [8, 7, 8, 8, -1]
+    assert play.chances[:5] == pytest.approx(1) and play.chances[5] == pytest.approx(1 / 9)
     assert 0 <= actions[5] <= 9
     assert [len(seen) for seen in ones.evaluator.seen] == [1]  # type: ignore[attr-defined]
     (seen,) = twos.evaluator.seen  # type: ignore[attr-defined]

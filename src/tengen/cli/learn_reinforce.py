@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PANELS: Final = {
     "Games": ("start_from", "rules", "komi", "komi_spread", "limit", "opponent", "games", "snapshot", "temperature"),
     "Learning": (
-        *("baseline", "value_weight", "entropy", "optimizer", "rate", "momentum", "clip", "batch", "passes"),
+        *("baseline", "value_weight", "entropy", "optimizer", "rate", "momentum", "clip", "batch", "trust", "passes"),
         "seed",
     ),
     "Length": ("updates", "hours", "measure", "match_games"),
@@ -54,7 +54,8 @@ def reinforce(
 
     Plain self-play against a copy, as in the AlphaGo lecture, without a baseline:
 
-    [cyan]tengen learn reinforce --start-from go9 --opponent self --baseline none --optimizer sgd --rate 0.01[/cyan]
+    [cyan]tengen learn reinforce --start-from go9 --opponent self --baseline none --trust 0 --batch 100000
+    --optimizer sgd --rate 0.01[/cyan]
     """
     from rich.console import Console
 

@@ -28,8 +28,8 @@ class ReinforceConfig:
     """Everything that shapes a run; kept as config.toml in its directory."""
 
     start_from: Annotated[str, "The policy to improve: a model file or a bundled name, such as go9."]
-    rules: Annotated[str, "Rule set of the games; the model's own if not given."] = ""
-    komi: Annotated[float, "Go: points that White gets for moving second; the rule set's own if not given."] = math.nan
+    rules: Annotated[str, "Rule set of the games; that of the model if not given."] = ""
+    komi: Annotated[float, "Go: points that White gets; what suits the model if not given."] = math.nan
     limit: Annotated[int, "Go: moves after which a game is scored as it stands; 0: three times the points."] = 0
     komi_spread: Annotated[
         float, "Go: draw the komi of each game, up to so many points more or less; needs an encoder that shows it."
@@ -47,10 +47,15 @@ class ReinforceConfig:
     momentum: Annotated[float, "Momentum of sgd."] = 0.9
     clip: Annotated[float, "Clip gradients to this norm; 0: no clipping."] = 1.0
     batch: Annotated[int, "Positions for a step of the optimiser, of which an update makes several."] = 1024
+    trust: Annotated[
+        float,
+        "How far an update may go: a move stops being made more or less likely when its chance has changed by this "
+        "share; 0: no limit, plain REINFORCE, for which you want one step an update (a large --batch).",
+    ] = 0.2
     passes: Annotated[int, "How often an update learns from each of its positions."] = 1
     baseline: Annotated[
         str,
-        "What a result is compared with: none; mean: the running mean of results with that colour; value: the "
+        "What a result is compared with: none; mean: the mean of the update's results with that colour; value: the "
         "network's own value of the position.",
     ] = "mean"
     value_weight: Annotated[
@@ -83,7 +88,7 @@ class ReinforceConfig:
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 2 or more, half of them with each colour")
         for name in (
-            *("limit", "komi_spread", "rate", "clip", "value_weight", "entropy", "updates", "hours", "seed"),
+            *("limit", "komi_spread", "rate", "clip", "trust", "value_weight", "entropy", "updates", "hours", "seed"),
             *("workers", "threads"),
         ):
             if not getattr(self, name) >= 0:
@@ -95,11 +100,14 @@ class ReinforceConfig:
 
     def spec(self, card: "ModelCard") -> "GameSpec":
         """The games to be played, as the model of this card sees them."""
+        from tengen.agents.conditions import suited_options
         from tengen.encode.game_spec import GameSpec
         from tengen.games.game import get_game
 
         kind = get_game(card.game).options
-        asked = {"size": card.size, "rules": self.rules or card.rules or None, "komi": self.komi, "limit": self.limit}
+        asked = {"rules": card.rules, **suited_options(card), "limit": self.limit}
+        asked |= {"rules": self.rules} if self.rules else {}
+        asked |= {"komi": self.komi} if not math.isnan(self.komi) else {}
         known = {field.name for field in dataclasses.fields(kind)}
         return GameSpec(kind.of({name: value for name, value in asked.items() if name in known}), card.encoder)
 

@@ -29,6 +29,7 @@ class Experience(NamedTuple):
 
     actions: NDArray[np.int16]  # [G, D] -1 after the end of a game
     players: NDArray[np.int8]  # [G, D] who moved: 1 the first player, 2 the second, 0 nobody
+    chances: NDArray[np.float32]  # [G, D] how likely each action was to be drawn
     learner: NDArray[np.int8]  # [G] which player the learner was: 1, 2, or BOTH
     winner: NDArray[np.int8]  # [G] 1: the first player, 2: the second, 0: nobody
     opponent: NDArray[np.int64]  # [] the update after which the opponent was the learner
@@ -87,6 +88,7 @@ def play_games(
     return Experience(
         _stack([turns.actions for turns, _ in played], most, -1),
         _stack([turns.players for turns, _ in played], most, 0),
+        _stack([turns.chances for turns, _ in played], most, 1),
         sides,
         np.where(results == 0, 0, np.where(results > 0, 1, 2)).astype(np.int8),
         np.array(number),
@@ -113,6 +115,7 @@ class LearnedPositions(NamedTuple):
     planes: NDArray[np.uint8]  # [B, C, H, W]
     sensible: NDArray[np.bool_]  # [B, A] the actions that could be drawn
     actions: NDArray[np.int64]  # [B] the action drawn
+    chances: NDArray[np.float32]  # [B] how likely it was to be drawn
     rewards: NDArray[np.float32]  # [B] the result for who moved
     players: NDArray[np.int8]  # [B] who moved
     lengths: NDArray[np.float32]  # [B] how many moves of the learner the game has
@@ -147,6 +150,7 @@ class PositionReader:
             planes,
             sensible,
             experience.actions[games, turns].astype(np.int64),
+            experience.chances[games, turns],
             experience.rewards[games, turns],
             experience.players[games, turns],
             experience.learned.sum(axis=1).astype(np.float32)[games],
@@ -182,7 +186,8 @@ class GameFolder:
             found = safetensors.numpy.load(file.read_bytes())
             experience = Experience(**{name: found[name] for name in Experience._fields})
             games, shape = (len(experience.winner),), experience.actions.shape
-            if not (experience.players.shape == shape and experience.learner.shape == games == shape[:1]):
+            fit = experience.players.shape == experience.chances.shape == shape
+            if not (fit and experience.learner.shape == games == shape[:1]):
                 raise ValueError("its arrays do not fit each other")
         except FileNotFoundError:
             return None

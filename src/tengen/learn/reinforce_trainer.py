@@ -2,6 +2,12 @@
 
     L = mean over the learner's moves of  -(z - b) log p(a | s)  + value_weight * (z - v(s))^2  - entropy * H(p)
 
+An update makes several steps, and after the first of them the policy p is no longer the one that drew the moves, q.
+Then -(z - b) log p would push the moves of lost games ever further away, wherever that leads (in Go, to passing). So
+the first term is -(z - b) p / q, which has the same gradient at p = q, and none where p / q has gone beyond 1 - trust
+or 1 + trust in the wanted direction, as in proximal policy optimisation (Schulman et al. 2017). With trust 0 it is
+-(z - b) log p.
+
 z is the result for who moved, b the baseline, p the softmax over the actions that could be drawn. The network is in
 evaluation mode throughout: batch normalisation keeps the statistics that it played with, so the gradient is that of
 the policy that drew the moves. Positions of one game share its result, so each counts 1 / (moves of the game) in the
@@ -28,7 +34,6 @@ from tengen.nets.network import PolicyValueOutput
 from tengen.nets.quantize import calibrate
 
 _FORBIDDEN = -1e4  # the logit of an action that could not be drawn: nothing is left of it after the softmax
-_MEMORY = 0.2  # weight of the newest update in the running mean of results
 
 
 class Losses(NamedTuple):
@@ -40,14 +45,19 @@ class Losses(NamedTuple):
 
 
 def policy_gradient_losses(
-    output: PolicyValueOutput, batch: LearnedPositions, baseline: Tensor, temperature: float = 1.0
+    output: PolicyValueOutput, batch: LearnedPositions, baseline: Tensor, trust: float = 0.0, temperature: float = 1.0
 ) -> Losses:
     """The parts of the loss of B positions; baseline: [B]."""
     rewards = torch.from_numpy(batch.rewards)
     logits = output.policy.float() / temperature
     logs = torch.log_softmax(logits.masked_fill(~torch.from_numpy(batch.sensible), _FORBIDDEN), dim=1)
     played = logs.gather(1, torch.from_numpy(batch.actions)[:, None])[:, 0]
-    policy = -((rewards - baseline) * played).mean()
+    gains = rewards - baseline
+    if trust:
+        ratios = (played - torch.from_numpy(batch.chances).log()).exp()
+        policy = -torch.minimum(gains * ratios, gains * ratios.clamp(1 - trust, 1 + trust)).mean()
+    else:
+        policy = -(gains * played).mean()
     entropy = -(logs.exp() * logs).sum(dim=1).mean()
     if output.value is None:
         return Losses(policy, torch.zeros(()), entropy)
@@ -65,7 +75,7 @@ class ReinforceTrainer:
         weights = self.network.parameters()
         self.optimizer = build_optimizer(config.optimizer, weights, config.rate, config.momentum, 0.0)
         self.means = {1: 0.0, 2: 0.0}
-        """The running mean of the learner's results as the first player, and as the second."""
+        """The mean of the learner's results in the last update as the first player, and as the second."""
 
     def learn(
         self,
@@ -76,7 +86,7 @@ class ReinforceTrainer:
     ) -> dict[str, float]:
         """Learn from the games of an update, the first being 1; returns the means of the parts of the loss."""
         config = self.config
-        self._follow_results(experience, update)
+        self.means = mean_results(experience)
         for group in self.optimizer.param_groups:
             group["lr"] = config.rate
         rng = np.random.default_rng((config.seed, update, 3))
@@ -92,13 +102,11 @@ class ReinforceTrainer:
 
     def save(self, path: Path, progress: dict[str, Any]) -> None:
         """Write all that is needed to go on."""
-        save_checkpoint(path, self.network, self.optimizer, {}, progress | {"means": list(self.means.values())})
+        save_checkpoint(path, self.network, self.optimizer, {}, progress)
 
     def load(self, path: Path) -> dict[str, Any]:
         """Go on from a checkpoint; returns the progress that was saved with it."""
-        progress = load_checkpoint(path, self.network, self.optimizer, {})
-        self.means = dict(zip((1, 2), progress["means"], strict=True))
-        return progress
+        return load_checkpoint(path, self.network, self.optimizer, {})
 
     def export(self, path: Path, planes: NDArray[np.uint8] | None, **training: Any) -> None:
         """Write the network as a model file, calibrated for 8 bits on planes: uint8[n, C, H, W] if there are any."""
@@ -115,7 +123,8 @@ class ReinforceTrainer:
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
             output = self.network(torch.from_numpy(batch.planes), to_play=True)
-        losses = policy_gradient_losses(output, batch, self._baseline(output, batch), config.temperature)
+        baseline = self._baseline(output, batch)
+        losses = policy_gradient_losses(output, batch, baseline, config.trust, config.temperature)
         total = losses.policy + config.value_weight * losses.value - config.entropy * losses.entropy
         total.backward()  # type: ignore[no-untyped-call]
         if config.clip:
@@ -135,10 +144,12 @@ class ReinforceTrainer:
             return torch.from_numpy(np.where(batch.players == 1, self.means[1], self.means[2]).astype(np.float32))
         return torch.zeros(len(batch.rewards))
 
-    def _follow_results(self, experience: Experience, update: int) -> None:
-        """Move the running means towards the results of an update."""
-        for player, before in self.means.items():
-            winner = experience.winner[(experience.learner == player) | (experience.learner == BOTH)]
-            if len(winner):
-                result = float(np.where(winner == 0, 0, np.where(winner == player, 1, -1)).mean())
-                self.means[player] = before + max(_MEMORY, 1 / update) * (result - before)
+
+def mean_results(experience: Experience) -> dict[int, float]:
+    """The mean of the learner's results as the first player (1) and as the second (2); 0 where there is none."""
+    found = {}
+    for player in (1, 2):
+        winner = experience.winner[(experience.learner == player) | (experience.learner == BOTH)]
+        results = np.where(winner == 0, 0, np.where(winner == player, 1, -1))
+        found[player] = float(results.mean()) if len(results) else 0.0
+    return found

@@ -41,6 +41,7 @@ class PlayedTurns(NamedTuple):
 
     actions: NDArray[np.int16]  # [B, D] -1 after the end of a game
     players: NDArray[np.int8]  # [B, D] who moved: 1 the first player, 2 the second, 0 nobody
+    chances: NDArray[np.float32]  # [B, D] how likely each action was to be drawn; 1 where nobody moved
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -60,6 +61,8 @@ class PolicyPlay:
     def __init__(self, game: BatchedGame, players: Sequence[PolicyPlayer | None], seed: int | Sequence[int]) -> None:
         """`game`: with all that the players' encoders look at, see `batch_for`."""
         self.game, self.players = game, tuple(players)
+        self.chances = np.ones(0, np.float32)
+        """float32[B]: how likely the actions of the last `choose` were to be drawn; 1 where there is none."""
         self._rng = np.random.default_rng(seed)
         self._make_room(1)
 
@@ -69,6 +72,7 @@ class PolicyPlay:
         Temperature 0 takes the likeliest. Where a game is over, the action is -1; `BatchedGame.play` leaves it alone.
         """
         actions = np.full(len(movers), -1, np.int64)
+        self.chances = np.ones(len(movers), np.float32)
         for number, player in enumerate(self.players):
             index = np.flatnonzero(movers == number)
             if len(index) > len(self._logits):
@@ -78,6 +82,8 @@ class PolicyPlay:
                 self._evaluate(player, count)
                 uniform = self._rng.random(count)
                 draw_actions(self._logits[:count], self._legal, temperature, uniform, index, actions)
+                if temperature > 0:
+                    self.chances[index[:count]] = self._chances(actions[index[:count]], temperature)
         return actions
 
     def _evaluate(self, player: PolicyPlayer | None, count: int) -> None:
@@ -90,6 +96,14 @@ class PolicyPlay:
         for begin in range(0, count, _AT_ONCE):
             part = slice(begin, min(count, begin + _AT_ONCE))
             self._logits[part] = player.evaluator.evaluate(planes[part])[0]
+
+    def _chances(self, actions: NDArray[np.int64], temperature: float) -> NDArray[np.float32]:
+        """float32[n]: how likely an action is to be drawn in each of the first games of the scratch room."""
+        count = len(actions)
+        scaled = np.where(self._legal[:count], self._logits[:count] / np.float32(temperature), -np.inf)
+        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        chances: NDArray[np.float32] = weights[np.arange(count), actions] / weights.sum(axis=1)
+        return chances
 
     def _make_room(self, count: int) -> None:
         self._scratch = self.game.allocate(count)
@@ -108,6 +122,7 @@ def play_to_end(
     and which one the second's."""
     actions: list[NDArray[np.int16]] = []
     players: list[NDArray[np.int8]] = []
+    chances: list[NDArray[np.float32]] = []
     running = np.ones(len(first), np.bool_)
     while running.any():
         player = play.game.to_play(boards)[: len(first)]
@@ -116,7 +131,11 @@ def play_to_end(
         running = drawn >= 0
         actions.append(drawn.astype(np.int16))
         players.append(np.where(running, player, 0).astype(np.int8))
-    return PlayedTurns(np.stack(actions, axis=1)[:, :-1], np.stack(players, axis=1)[:, :-1])  # nobody moved in the last
+        chances.append(play.chances)
+    played = slice(0, len(actions) - 1)  # nobody moved in the last turn
+    return PlayedTurns(
+        np.stack(actions, axis=1)[:, played], np.stack(players, axis=1)[:, played], np.stack(chances, axis=1)[:, played]
+    )
 
 
 def final_results(game: BatchedGame, boards: Any, count: int) -> NDArray[np.int8]:
