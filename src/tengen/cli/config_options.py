@@ -60,6 +60,19 @@ def takes_settings(
     return decorate
 
 
+def preset_note(config: type[Any], presets: Mapping[str, Mapping[str, Any]]) -> Callable[[str], str]:
+    """A note for `takes_settings`: the values of a setting that is not given, the usual one and those of presets."""
+    usual = {field.name: field.default for field in dataclasses.fields(config)}
+
+    def note(name: str) -> str:
+        special = [
+            f"{preset} {_text(of[name])}" for preset, of in presets.items() if of.get(name, usual[name]) != usual[name]
+        ]
+        return f"\\[{'; '.join([_text(usual[name]) or 'none', *special])}]"
+
+    return note
+
+
 def command_line(command: str, config: Any, base: Any = None, **others: Any) -> str:
     """The command that asks for this configuration: every option that is not at its default, or as in `base`.
 
@@ -74,6 +87,10 @@ def command_line(command: str, config: Any, base: Any = None, **others: Any) -> 
     for name, value in others.items():
         words += [f"--{name}", str(value)]
     return shlex.join(words)
+
+
+def _text(value: Any) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
 def _with_signature(

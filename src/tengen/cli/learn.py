@@ -6,6 +6,7 @@ typed as typer likes it, which joins with an import and one line at the bottom: 
 
 import typer
 
+from tengen.cli.learn_alphago import alphago
 from tengen.cli.learn_evaluate import evaluate
 from tengen.cli.learn_fast_policy import fast_policy
 from tengen.cli.learn_ratings import ratings
@@ -31,6 +32,7 @@ learn.command()(fast_policy)
 learn.command()(reinforce)
 learn.command()(value)
 learn.command()(value_error)
+learn.command()(alphago)
 learn.command()(zero)
 learn.command()(ratings)
 learn.command()(evaluate)

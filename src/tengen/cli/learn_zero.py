@@ -1,12 +1,11 @@
 """`tengen learn zero`: learning from nothing but the rules, by self-play."""
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tengen.cli.config_options import command_line, takes_settings
+from tengen.cli.config_options import command_line, preset_note, takes_settings
 from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
 
@@ -29,21 +28,9 @@ PANELS: Final = {
     "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
     "Machine": ("workers", "threads", "overlap", "backend", "calibration", "checkpoint"),
 }
-_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(ZeroConfig)}
 
 
-def _note(name: str) -> str:
-    """The values of a setting that is not given: the usual one, and those of presets that have another."""
-    usual = _DEFAULTS[name]
-    special = [f"{preset} {_text(of[name])}" for preset, of in PRESETS.items() if of.get(name, usual) != usual]
-    return f"\\[{'; '.join([_text(usual) or 'none', *special])}]"
-
-
-def _text(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
-@takes_settings(ZeroConfig, PANELS, _note, without=("preset",))
+@takes_settings(ZeroConfig, PANELS, preset_note(ZeroConfig, PRESETS), without=("preset",))
 def zero(
     given: dict[str, Any],
     preset: Annotated[
