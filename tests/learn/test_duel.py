@@ -215,23 +215,23 @@ def test_results_add_up() -> None:
 
 
 class Fixed(Uniform):
-    """A policy that nearly always wants the same point, if it can have it."""
+    """A policy that wants certain points, the first most of all, if it can have them."""
 
-    def __init__(self, game: Seen, point: int) -> None:
+    def __init__(self, game: Seen, *points: int) -> None:
         super().__init__(game)
-        self.logits = np.full(game.batch.actions, -9.0, np.float32)
-        self.logits[point] = 9.0
+        self.logits = np.full(game.batch.actions, -99.0, np.float32)
+        self.logits[list(points)] = -30.0 * np.arange(len(points))
 
     def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.repeat(self.logits[None], len(planes), axis=0), np.zeros(len(planes), np.float32)
 
 
 def test_policies_duel_with_colours_balanced() -> None:
-    """Who passes loses to who takes the centre, with both colours; and a policy against itself wins with one only."""
-    spec = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=2), "compact")  # one move each, then the board is counted
-    centre, passing = (PolicyPlayer(spec.encoder, Fixed(spec, point)) for point in (4, 9))
-    assert policy_duel(spec.options, centre, passing, games=21) == DuelResult(22, 0, 0)
-    assert policy_duel(spec.options, passing, centre, games=20) == DuelResult(0, 0, 20)
-    assert policy_duel(spec.options, passing, passing, games=20) == DuelResult(0, 20, 0)
-    ahead = GoOptions(3, "tromp-taylor", -0.5, limit=2)
-    assert policy_duel(ahead, passing, passing, games=20) == DuelResult(10, 0, 10)
+    """Who is captured in the corner loses with both colours; and a policy against itself wins with one only."""
+    spec = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=4), "compact")  # two moves each, then the board is counted
+    hunter, prey = (PolicyPlayer(spec.encoder, Fixed(spec, *points)) for points in ((1, 3), (0, 8)))
+    assert policy_duel(spec.options, hunter, prey, games=21) == DuelResult(22, 0, 0)
+    assert policy_duel(spec.options, prey, hunter, games=20) == DuelResult(0, 0, 20)
+    short, ahead = (GoOptions(3, "tromp-taylor", komi, limit=2) for komi in (0.0, -0.5))  # one stone each
+    assert policy_duel(short, hunter, hunter, games=20) == DuelResult(0, 20, 0)
+    assert policy_duel(ahead, hunter, hunter, games=20) == DuelResult(10, 0, 10)

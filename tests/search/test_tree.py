@@ -24,7 +24,7 @@ from tengen.search.tree import (
 )
 
 from .networks import searcher_of
-from .scripted import ScriptedGame, ScriptedNetwork, look, wild_script
+from .scripted import Node, ScriptedGame, ScriptedNetwork, look, wild_script
 
 EVERY_ACTION = np.ones(4, np.bool_)
 
@@ -47,7 +47,7 @@ def searched(seed: int, simulations: int, nodes: int = 10_000, trees: int = 1, e
 def test_a_new_tree_is_an_unseen_root() -> None:
     trees = new_trees(3, 5)
     assert trees.used.tolist() == [1, 1, 1]
-    assert look(trees, 2) == (0, 0.0, 0.0, UNSEEN, {}, {}, {})
+    assert look(trees, 2) == Node(0, 0.0, 0.0, UNSEEN, {}, {}, {})
 
 
 def test_priors_are_the_softmax_of_the_legal_logits_alone() -> None:
@@ -59,7 +59,7 @@ def test_priors_are_the_softmax_of_the_legal_logits_alone() -> None:
     assert list(node.priors) == [0, 2, 3]
     assert list(node.priors.values()) == pytest.approx(expected.tolist(), rel=1e-5)
     assert list(node.logits.values()) == pytest.approx(np.log(expected).tolist(), rel=1e-5)
-    assert all(child == (0, 0.0, 0.0, UNSEEN, {}, {}, {}) for child in node.children.values())
+    assert all(child == Node(0, 0.0, 0.0, UNSEEN, {}, {}, {}) for child in node.children.values())
     assert trees.stage[1, 0] == EXPANDED and trees.used.tolist() == [1, 4]
     assert [find_child(trees, 1, 0, action) for action in range(4)] == [1, -1, 2, 3]
 
@@ -132,7 +132,7 @@ def test_a_kept_child_keeps_every_number_below_it(seed: int, simulations: int) -
         kept = look(searcher.trees)
         child = before.children.get(action)
         if child is None or not child.children:
-            assert kept == (0, 0.0, 0.0, UNSEEN, {}, {}, {}) and searcher.trees.used[0] == 1
+            assert kept == Node(0, 0.0, 0.0, UNSEEN, {}, {}, {}) and searcher.trees.used[0] == 1
         else:
             assert kept == child._replace(stage=EXPANDED)  # what is solved has to be searched again as a root
             assert searcher.trees.used[0] == count(kept) <= used

@@ -177,11 +177,14 @@ class UctAgent:
     def _refine(
         self, decision: Decision, state: go.State, scratch: UctScratch, done: int, limit: float | None
     ) -> Decision:
-        """Resign if all is lost; pass if every point is settled and the count is won."""
+        """Resign if all is lost; pass if every point is settled and the count is won, once: who plays on after that may
+        make dead stones live move by move, and gets answers."""
         value, old_enough = decision.value or 0.0, state.move_number > state.size
         if old_enough and value < self._resign_below:
             return replace(decision, move=RESIGN)
-        if old_enough and value > 0.8 and decision.move != PASS and is_settled(state, scratch.ownership, done):
+        offered = (state.to_play, PASS) in state.moves
+        settled = old_enough and value > 0.8 and is_settled(state, scratch.ownership, done)
+        if settled and not offered and decision.move != PASS:
             if state.is_legal(PASS) and count_now(state, limit).margin > 0:
                 return replace(decision, move=PASS, pv=(PASS,), note=decision.note + ", all settled")
         return decision
