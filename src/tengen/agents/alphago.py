@@ -51,11 +51,13 @@ class AlphaGoSettings(NetworkSearchSettings):
     """The fast policy of the rollouts; empty: the bundled one; `guided`: the game's own playouts, as outside of Go."""
     lambda_value: float = 0.5
     """lambda: the share of the rollouts in a leaf's value; 0: no rollouts, 1: no value network."""
-    c_u: float = 5.0
-    """How much the search explores."""
-    fpu: float | None = None
+    c_u: float = 1.5
+    """How much the search explores; the paper has 5, with fpu_zero."""
+    fpu: float = PuctParameters().fpu_reduction
     """Q of moves not visited yet: that of their position less this much for each unit of the root of the priors visited
-    so far; not given: 0, as in the paper."""
+    so far."""
+    fpu_zero: bool = False
+    """Whether it is 0 instead, as in the paper."""
     n_thr: int = 1
     """The visit at which a leaf is expanded."""
     depth: int = 0
@@ -74,7 +76,7 @@ class AlphaGoSettings(NetworkSearchSettings):
             raise ValueError(f"alphago:lambda={self.lambda_value} is not possible: give 0 (values) to 1 (rollouts)")
         if not 0 <= self.c_u < 1e6:
             raise ValueError(f"alphago:c_u={self.c_u} is not possible: give 0 or more")
-        if self.fpu is not None and not -2 <= self.fpu <= 2:
+        if not -2 <= self.fpu <= 2:
             raise ValueError(f"alphago:fpu={self.fpu} is not possible: give -2 to 2, such as 0.2")
         if not 1 <= self.n_thr <= 1_000_000:
             raise ValueError(f"alphago:n_thr={self.n_thr} is not possible: give 1 or more visits")
@@ -164,5 +166,8 @@ class AlphaGoAgent(NetworkSearchAgent):
 
     def _rule(self) -> SearchRule:
         settings = self._settings
-        fpu = {"fpu_zero": True} if settings.fpu is None else {"fpu_reduction": settings.fpu}
-        return Puct(PuctParameters(settings.c_u, threshold=settings.n_thr, depth=settings.depth, **fpu))
+        return Puct(
+            PuctParameters(
+                settings.c_u, settings.fpu, settings.fpu_zero, threshold=settings.n_thr, depth=settings.depth
+            )
+        )
