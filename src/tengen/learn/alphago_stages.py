@@ -165,7 +165,7 @@ def play_ablation(run: Run) -> Figures:
     return {
         "seconds": config.ablation_seconds,
         "games": standings.games,
-        "ratings": {player.name: [round(player.rating.elo, 1), round(player.reach, 1)] for player in standings.players},
+        "ratings": {player.name: f"{player.rating.elo:+.0f} ± {player.reach:.0f}" for player in standings.players},
     }
 
 
