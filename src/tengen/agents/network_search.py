@@ -1,11 +1,11 @@
 """What players share whose tree search asks a network: settings, limits, and the games that a model can play."""
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tengen._machine import cores
 from tengen.agents.agent import AgentError
 from tengen.agents.conditions import warning
 from tengen.agents.tree_search import Limits, TreeSearchAgent
@@ -112,10 +112,4 @@ def checked_threads(kind: str, threads: int) -> int:
     """So many threads, 0 standing for all cores that this process may use, up to 8; ValueError if they are too many."""
     if not 0 <= threads <= _MOST_THREADS:
         raise ValueError(f"{kind}:threads={threads} is not possible: give 1 to {_MOST_THREADS}, or 0 (all cores)")
-    if threads:
-        return threads
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        cores = os.cpu_count() or 1
-    return min(cores, _MOST_CORES)
+    return threads or min(cores(), _MOST_CORES)

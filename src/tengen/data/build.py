@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tengen._files import try_lock, write_atomically
+from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, cut_into_chunks, pack_chunk
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE
@@ -74,7 +75,7 @@ def build_dataset(
             return done
         work = _open_work_folder(out, sources)
         reading = _Reading(sources, work, on_progress)
-        chunks = reading.run(_cores() if workers is None else workers)
+        chunks = reading.run(cores() if workers is None else workers)
         header = {"format": FORMAT, "reader": READER}
         summary = Merge(chunks, work).into(out, header, _described(sources))
         shutil.rmtree(work)
@@ -133,12 +134,6 @@ def _alone_in(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # ---------------------------------------------------------------------------------------- reading records

@@ -14,7 +14,6 @@ by.
 """
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -136,6 +135,4 @@ def read_figures(run: Path) -> dict[str, Figures]:
 
 def publish(run: Run, model: Path) -> None:
     """Make a model the one to play by."""
-    aside = run.model.with_suffix(".part")
-    shutil.copyfile(model, aside)
-    aside.replace(run.model)
+    write_atomically(run.model, model.read_bytes())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tengen._files import write_atomically
+from tengen._machine import cores
 from tengen.arena.match import Match, run_match
 from tengen.arena.summary import MatchSummary, summarize
 from tengen.arena.tournament import Entrant, Tournament, run_tournament
@@ -14,7 +15,7 @@ from tengen.learn.ablation import ablation
 from tengen.learn.alphago import FAST_FILE, Figures, Run, publish
 from tengen.learn.alphago_config import AlphaGoConfig
 from tengen.learn.fast_policy import FastPolicyConfig, FastProgress, train_fast_policy
-from tengen.learn.reinforce import ReinforceProgress, cores, learn_reinforce
+from tengen.learn.reinforce import ReinforceProgress, learn_reinforce
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig

@@ -10,7 +10,6 @@ All of a run is in its directory. Every update ends with a checkpoint, so `kill 
 update under way, and not its games once they are played.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 
 from tengen._files import write_atomically
+from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.learn.duel import DuelResult, load_player, policy_duel
 from tengen.learn.interrupts import deferred_interrupts
@@ -89,11 +89,6 @@ def learn_reinforce(
         return loop.best
     finally:
         run.close()
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _checked(config: ReinforceConfig) -> ReinforceConfig:

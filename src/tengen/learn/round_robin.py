@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from tengen._files import write_atomically
+from tengen._machine import cores
 from tengen.arena.ratings import Rating, fit_ratings
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.zero import cores
 from tengen.learn.zero_config import read_config
 from tengen.learn.zero_curves import draw_ratings
 from tengen.learn.zero_generations import Generations

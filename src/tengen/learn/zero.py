@@ -11,7 +11,6 @@ the unit of work under way.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -21,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
+from tengen._machine import cores
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
@@ -83,11 +83,6 @@ def learn_zero(
         return next((line for line in reversed(run.metrics()) if "generation" in line), {})
     finally:
         run.close()
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _changed(config: ZeroConfig, out: Path) -> dict[str, list[Any]]:
