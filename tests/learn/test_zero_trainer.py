@@ -13,7 +13,7 @@ from tengen.games.go.options import GoOptions
 from tengen.learn.checkpoint import CheckpointError
 from tengen.learn.optimizers import DivergedError
 from tengen.learn.replay import ReplayBatch, ReplayMemory, pack
-from tengen.learn.zero_trainer import ZeroTrainer, check_network
+from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.nets import quantize
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
@@ -230,6 +230,22 @@ def test_a_run_may_begin_with_the_weights_of_a_model(game: GameSpec, tmp_path: P
         with torch.no_grad():
             torch.testing.assert_close(network.eval()(planes).policy, first.averaged.eval()(planes).policy)
     second.learn(batch_of(game), 0.0)  # and goes on learning
+
+
+def test_a_model_from_records_may_start_a_run_that_learns_more_about_positions(game: GameSpec, tmp_path: Path) -> None:
+    """Records have no ownership: these heads begin fresh, and the rest of the network is the model's."""
+    records = ZeroTrainer(toy_config(network=NETWORK.replace(",ownership=yes,score=yes", ""), seed=1), game)
+    records.export(tmp_path / "model.safetensors", None)
+    config = toy_config(seed=2, start_from=str(tmp_path / "model.safetensors"))
+    check_network(config, game)
+    trainer = ZeroTrainer(config, game)
+    planes = torch.from_numpy(batch_of(game).planes)
+    with torch.no_grad():
+        ours, theirs = trainer.averaged.eval()(planes), records.averaged.eval()(planes)
+    torch.testing.assert_close(ours.policy, theirs.policy)
+    torch.testing.assert_close(ours.value, theirs.value)
+    assert ours.ownership is not None and theirs.ownership is None
+    assert trainer.learn(batch_of(game), 0.0)[LOSSES.index("ownership")] > 0
 
 
 def test_a_model_of_another_kind_cannot_start_a_run(game: GameSpec, tmp_path: Path) -> None:

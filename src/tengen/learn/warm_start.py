@@ -7,23 +7,37 @@
 | heads that it lacks     | begin with fresh weights                                                                 |
 """
 
+from typing import Protocol
+
 from torch import Tensor
 
-from tengen.encode.go import get_go_encoder
-from tengen.learn.training_config import TrainingConfig
+from tengen.encode.registry import get_encoder
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard, load_network, read_card
 from tengen.nets.network import Network
 from tengen.nets.registry import describe_network, parse_network
 
 
-def check_start(config: TrainingConfig) -> None:
+class StartSettings(Protocol):
+    """What decides whether a model can start a run: these settings of it."""
+
+    @property
+    def start_from(self) -> str: ...
+    @property
+    def network(self) -> str: ...
+    @property
+    def encoder(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+
+
+def check_start(config: StartSettings, game: str = "go") -> None:
     """ValueError if the model to start from is of another kind."""
     card = read_card(find_model(config.start_from))
-    if not _fits(card, config):
+    if not _fits(card, config, game):
         raise ValueError(
-            f"{config.start_from} holds {card.network} for {card.size}x{card.size} and the encoder {card.encoder}, "
-            f"and cannot start a {config.network} for {config.size}x{config.size} and {config.encoder}"
+            f"{config.start_from} holds {card.network} for {card.game} of {card.size} rows and the encoder "
+            f"{card.encoder}, and cannot start a {config.network} for {game} of {config.size} rows and {config.encoder}"
         )
 
 
@@ -38,11 +52,13 @@ def start_from(network: Network, model: str) -> None:
             ours[name].copy_(theirs[name])
 
 
-def _fits(card: ModelCard, config: TrainingConfig) -> bool:
+def _fits(card: ModelCard, config: StartSettings, game: str) -> bool:
     name, arguments = parse_network(config.network)
-    if (card.game, card.network, card.size) != ("go", name, config.size):
+    if (card.game, card.network, card.size) != (game, name, config.size):
         return False
-    seen, wanted = get_go_encoder(card.encoder).meanings, get_go_encoder(config.encoder).meanings
-    theirs, ours = (describe_network(name, len(wanted), config.size, **each) for each in (card.arguments, arguments))
+    seen, wanted = get_encoder(card.encoder).meanings, get_encoder(config.encoder).meanings
+    theirs, ours = (
+        describe_network(name, len(wanted), config.size, **card.board(), **each) for each in (card.arguments, arguments)
+    )
     same_value = not theirs.value or not ours.value or theirs.value == ours.value
     return seen == wanted[: len(seen)] and (theirs.trunk, theirs.policy) == (ours.trunk, ours.policy) and same_value

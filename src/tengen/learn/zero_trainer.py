@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tengen.encode.game_spec import GameSpec
-from tengen.encode.registry import get_encoder
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
 from tengen.learn.replay import ReplayBatch
+from tengen.learn.warm_start import check_start, start_from
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
-from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
+from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import describe_network, parse_network
 
@@ -47,12 +46,7 @@ def check_network(config: ZeroConfig, spec: GameSpec) -> None:
     if not architecture.policy:
         raise ValueError(f"the network {config.network} has no policy, which self-play needs: take residual")
     if config.start_from:
-        card = read_card(find_model(config.start_from))
-        if get_encoder(card.encoder) != spec.encoder or card.architecture() != architecture:
-            raise ValueError(
-                f"{config.start_from} holds {card.network} for {card.game} and the encoder {card.encoder}, and cannot "
-                f"start a {config.network} for {config.game} and {config.encoder}"
-            )
+        check_start(config, config.game)
 
 
 class ZeroTrainer:
@@ -174,12 +168,13 @@ class ZeroTrainer:
 
     def _fresh(self, spec: GameSpec) -> Network:
         """The network as the run begins."""
-        if self.config.start_from:
-            return load_network(find_model(self.config.start_from))[0]
         name, arguments = parse_network(self.config.network)
         planes, height, width = spec.shape
         shape = {"width": width, "actions": spec.batch.actions}
-        return build_network(name, planes, height, **shape, seed=self.config.seed, **arguments)
+        network = build_network(name, planes, height, **shape, seed=self.config.seed, **arguments)
+        if self.config.start_from:
+            start_from(network, self.config.start_from)
+        return network
 
 
 def _agreement(model: Path, planes: NDArray[np.uint8]) -> dict[str, float]:
