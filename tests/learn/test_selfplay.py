@@ -8,6 +8,7 @@ import pytest
 
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
+from tengen.games.game import get_game
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.options import GoOptions
@@ -359,3 +360,21 @@ def test_a_game_without_points_has_no_owners_and_no_score() -> None:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         SelfPlaySettings(**settings)
+
+
+def test_rollouts_can_take_part_in_the_values_of_the_search() -> None:
+    """With 30 points for White on 16 points every rollout is lost for Black, which this network cannot know."""
+    spec = GameSpec(GoOptions(4, "chinese", 30.0), "compact")
+    for share in (0.25, 1.0):
+        data = worker_for(spec, network=Uniform, rollouts=share).play(30)
+        assert_consistent(data, spec, random_plies=2)
+        seen = np.abs(data.root_value)
+        assert (np.sign(data.root_value) == data.value).all() and (seen >= share - 1e-6).all()
+        assert share == 1.0 or (seen < 1).any()
+    assert not worker_for(spec, network=Uniform).play(30).root_value[:6].all()
+
+
+def test_rollouts_are_the_games_own_playouts_outside_of_go() -> None:
+    spec = GameSpec(get_game("tictactoe").options(), "tictactoe")
+    data = worker_for(spec, network=Uniform, rollouts=0.5).play(30)
+    assert (np.abs(data.root_value) <= 1).all() and data.root_value.any()

@@ -20,12 +20,11 @@ from tengen.games.game import open_batch
 from tengen.games.options import Options
 from tengen.nets.evaluator import load_evaluator
 from tengen.search.fast_model import FastPolicy, load_fast_policy
-from tengen.search.fast_rollouts import FastRollouts
+from tengen.search.fast_rollouts import rollouts_of
 from tengen.search.leaves import (
     LeafEvaluation,
     MixedEvaluation,
     NetworkEvaluation,
-    PlayoutEvaluation,
     PolicyAndValue,
     UniformPolicy,
 )
@@ -143,13 +142,10 @@ class AlphaGoAgent(NetworkSearchAgent):
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
         weight = self._settings.lambda_value
         networks = self._networks(game)
-        return networks if weight == 0 else MixedEvaluation(networks, self._rollouts(game), weight)
-
-    def _rollouts(self, game: BatchedGame) -> LeafEvaluation:
-        seed = int(self._rng.integers(2**63))
-        if self._fast is None:
-            return PlayoutEvaluation(game, seed=seed)
-        return FastRollouts(game, self._fast, limit=self._settings.rollout_limit, seed=seed)
+        if weight == 0:
+            return networks
+        rollouts = rollouts_of(game, self._fast, self._settings.rollout_limit, seed=int(self._rng.integers(2**63)))
+        return MixedEvaluation(networks, rollouts, weight)
 
     def _networks(self, game: BatchedGame) -> LeafEvaluation:
         """Of the policy and of the value what is asked for, in one go where one network gives both."""

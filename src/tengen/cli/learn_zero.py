@@ -18,7 +18,7 @@ PANELS: Final = {
     "Self-play": (
         *("search", "simulations", "first_simulations", "ramp", "slots", "positions", "full_share"),
         *("fast_simulations", "considered", "value_scale", "exploration", "noise", "alpha", "prune", "temperature"),
-        *("temperature_plies", "random_plies", "keep_trees", "komi_spread", "resign", "resign_keep"),
+        *("temperature_plies", "random_plies", "rollouts", "keep_trees", "komi_spread", "resign", "resign_keep"),
     ),
     "Replay memory": ("reuse", "window_first", "window_growth", "window_share", "window_most", "symmetries"),
     "Loss": ("policy_weight", "value_weight", "decay", "ownership_weight", "score_weight", "blend"),

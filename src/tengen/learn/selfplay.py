@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.search.leaves import NetworkEvaluation
+from tengen.search.fast_model import load_fast_policy
+from tengen.search.fast_rollouts import rollouts_of
+from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
 from tengen.search.rule import SearchResult
 from tengen.search.searcher import Searcher
 
@@ -87,9 +89,14 @@ class SelfPlayWorker:
         settings, game = self.settings, self._game
         most = max(settings.simulations, settings.fast_simulations)
         cache = _CACHE_BYTES // (4 * game.actions)
+        evaluation: LeafEvaluation = NetworkEvaluation(game, self.spec.encoder, evaluator, cache)
+        if settings.rollouts:
+            fast = load_fast_policy(size=game.height) if game.options.game == "go" else None
+            rollouts = rollouts_of(game, fast, seed=int(self._rng.integers(2**63)))
+            evaluation = MixedEvaluation(evaluation, rollouts, settings.rollouts)
         self._searcher = Searcher(
             game,
-            NetworkEvaluation(game, self.spec.encoder, evaluator, cache),
+            evaluation,
             settings.rule(),
             trees=settings.slots,
             nodes=1 + (most + 1) * game.branching * (2 if settings.keep_trees else 1),

@@ -38,6 +38,11 @@ class SelfPlaySettings:
     ] = 1.0
     temperature_plies: Annotated[int, "Length of that opening, in plies."] = 8
     random_plies: Annotated[int, "Each game starts with 0 to this many random moves."] = 2
+    rollouts: Annotated[
+        float,
+        "Share of a rollout's result in the value of a leaf, AlphaGo's lambda: helps while the network's own values"
+        " are poor. 0: no rollouts.",
+    ] = 0.0
     keep_trees: Annotated[bool, "Reuse the search tree of the last move."] = False
     komi_spread: Annotated[
         float, "Go: each game's komi is drawn from --komi, up to so many points more or less. 0: always --komi."
@@ -51,7 +56,7 @@ class SelfPlaySettings:
         for name in ("simulations", "slots", "fast_simulations", "considered"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("full_share", "noise", "resign_keep"):
+        for name in ("full_share", "noise", "rollouts", "resign_keep"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
         for name in (
