@@ -19,7 +19,7 @@ SECTIONS = {
         *("Searcher", "Puct", "Gumbel"),
         *("NetworkEvaluation", "PlayoutEvaluation", "FastRollouts", "MixedEvaluation", "PolicyAndValue"),
     ),
-    "Learning": ("learn_zero", "learn_supervised"),
+    "Learning": ("learn_zero", "learn_supervised", "learn_reinforce", "learn_value"),
     "Environments": ("envs",),
 }
 INTRODUCTION = """\

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from tengen.games.game import Game as Game
     from tengen.games.game import game_names as game_names
     from tengen.games.game import get_game as get_game
+    from tengen.learn.reinforce import learn_reinforce as learn_reinforce
     from tengen.learn.supervised import learn_supervised as learn_supervised
+    from tengen.learn.value import learn_value as learn_value
     from tengen.learn.zero import learn_zero as learn_zero
     from tengen.nets.model import Model as Model
     from tengen.nets.model import load_model as load_model
@@ -68,6 +70,8 @@ _PLACES = {
     "load_fast_policy": "tengen.search.fast_model:load_fast_policy",
     "learn_zero": "tengen.learn.zero:learn_zero",
     "learn_supervised": "tengen.learn.supervised:learn_supervised",
+    "learn_reinforce": "tengen.learn.reinforce:learn_reinforce",
+    "learn_value": "tengen.learn.value:learn_value",
     "envs": "tengen.envs",
 }
 """Where each public name is: a module, or what is in it after the colon."""

@@ -75,6 +75,15 @@ def learn_reinforce(
     `config` is a configuration or the model to start from; `settings` change it. Ctrl-C ends the run within the update
     under way, which is done again by the next call; then KeyboardInterrupt goes on to the caller. With `report`,
     report.html is written at the end and now and then.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> tiny = {"games": 8, "updates": 1, "measure": 1, "match_games": 8, "workers": 1, "threads": 1}
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     best = tengen.learn_reinforce("go5", run, report=False, **tiny)
+    ...     model = tengen.load_model(f"{run}/best.safetensors")
+    >>> 0 <= best["score"] <= 1, model.card.size
+    (True, 5)
     """
     config = ReinforceConfig(config, **settings) if isinstance(config, str) else replace(config, **settings)
     out = Path(out)

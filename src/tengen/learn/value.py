@@ -64,6 +64,15 @@ def learn_value(
 ) -> dict[str, Any]:
     """Play games and learn who wins from them, or go on with the run in the directory `out`; returns the best
     validation. Ctrl-C ends the run: what is played and learned by then is kept.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> from tengen.learn.value_config import ValueConfig
+    >>> tiny = {"games": 200, "positions": 256, "validate": 32, "network": "alphago-value:layers=2,filters=4"}
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     best = tengen.learn_value(ValueConfig(policy="go5", **tiny), run)
+    >>> 0 <= best["value_loss"] <= 4
+    True
     """
     out = Path(out)
     config = resolve(config)
