@@ -80,6 +80,14 @@ def test_plays_whole_legal_games(models: dict[str, str], settings: dict[str, Any
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_rollouts_by_a_network_with_an_encoder_of_its_own(models: dict[str, str], weight: float) -> None:
+    agent = agent_of(
+        models["both"], fast=models["policy"], lambda_value=weight, sims=30, batch=4, threads=2, resign=0.0
+    )
+    assert agent.choose(START.play(12)).move in START.play(12).legal_moves()
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_two_networks_with_encoders_of_their_own(models: dict[str, str], weight: float) -> None:
     agent = agent_of(models["policy"], value=models["value"], lambda_value=weight, sims=60, n_thr=2, resign=0.0)
     state = START.play(12).play(7)
@@ -284,10 +292,16 @@ def test_models_that_lack_something_are_refused(models: dict[str, str]) -> None:
         agent_of(models["value"])
     with pytest.raises(AgentError, match=r"give two models of one game and size"):
         agent_of(models["policy"], value=models["large"])
-    with pytest.raises(AgentError, match=r"fast=fast9 is a policy for Go, and microchess plays microchess"):
+    with pytest.raises(AgentError, match=r"fast=fast9 plays go of size 9, and microchess microchess of size 5"):
         agent_of("microchess", fast="fast9")
-    with pytest.raises(AgentError, match=r"rollout_limit=9 is for rollouts by a fast policy"):
+    with pytest.raises(AgentError, match=r"rollout_limit=9 is for rollouts by a policy"):
         agent_of("microchess", rollout_limit=9)
+    with pytest.raises(
+        AgentError, match=r"plays go of size 7, and .* go of size 5: give a policy of one game and size"
+    ):
+        agent_of(models["both"], fast=models["large"])
+    with pytest.raises(AgentError, match=r"fast=.* is a value network and proposes no moves"):
+        agent_of(models["both"], fast=models["value"])
     with pytest.raises(ModelFileError, match=r"no model is called 'fast5'"):
         agent_of(models["both"], fast="fast5")
     assert agent_of(models["policy"], lambda_value=1.0, sims=20).choose(START).move in START.legal_moves()

@@ -16,11 +16,12 @@ from tengen.agents.agent import AgentError
 from tengen.agents.network_search import CACHE, NetworkSearchAgent, NetworkSearchSettings, checked_threads
 from tengen.encode.registry import get_encoder
 from tengen.games.batch import BatchedGame
-from tengen.games.game import open_batch
 from tengen.games.options import Options
+from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
-from tengen.search.fast_model import FastPolicy, load_fast_policy
-from tengen.search.fast_rollouts import rollouts_of
+from tengen.nets.model_file import read_card
+from tengen.search.fast_model import NETWORK as FAST_POLICY
+from tengen.search.fast_model import load_fast_policy
 from tengen.search.leaves import (
     LeafEvaluation,
     MixedEvaluation,
@@ -28,7 +29,9 @@ from tengen.search.leaves import (
     PolicyAndValue,
     UniformPolicy,
 )
+from tengen.search.policy_play import PolicyPlayer, batch_for
 from tengen.search.puct import Puct, PuctParameters
+from tengen.search.rollouts import RolloutPolicy, rollouts_of
 from tengen.search.rule import SearchRule
 
 _GUIDED = "guided"
@@ -47,7 +50,8 @@ class AlphaGoSettings(NetworkSearchSettings):
     value: str = ""
     """The model that evaluates positions; empty: the first one, which then needs a value head."""
     fast: str = ""
-    """The fast policy of the rollouts; empty: the bundled one; `guided`: the game's own playouts, as outside of Go."""
+    """Who plays the rollouts: a fast policy or, more slowly, a policy network; empty: the bundled fast policy;
+    `guided`: the game's own playouts, as outside of Go."""
     lambda_value: float = 0.5
     """lambda: the share of the rollouts in a leaf's value; 0: no rollouts, 1: no value network."""
     c_u: float = 1.5
@@ -96,7 +100,7 @@ class AlphaGoAgent(NetworkSearchAgent):
         if settings.value:
             self._values, self._value_card = load_evaluator(settings.value, settings.backend, streams=threads)
         self._check_models()
-        self._fast = self._load_fast_policy() if settings.lambda_value > 0 else None
+        self._fast = self._load_rollout_policy(threads) if settings.lambda_value > 0 else None
         shares = {"lambda": settings.lambda_value} if settings.lambda_value != AlphaGoSettings.lambda_value else {}
         self.name += "".join(f",{name}={share:g}" for name, share in shares.items())
         self.name += "" if settings.prior else ",prior=no"
@@ -120,24 +124,35 @@ class AlphaGoAgent(NetworkSearchAgent):
                 f" value={settings.model}, or prior=no"
             )
 
-    def _load_fast_policy(self) -> FastPolicy | None:
-        """The policy of the rollouts; None: they are the game's own playouts."""
-        settings, game = self._settings, self._card.game
-        if settings.fast != _GUIDED and game == "go":
-            return load_fast_policy(settings.fast, self._card.size)
+    def _load_rollout_policy(self, threads: int) -> RolloutPolicy | None:
+        """Who plays the rollouts; None: they are the game's own playouts."""
+        settings, card = self._settings, self._card
         if settings.fast not in ("", _GUIDED):
-            raise AgentError(f"alphago:fast={settings.fast} is a policy for Go, and {settings.model} plays {game}")
+            fast = read_card(find_model(settings.fast))
+            if fast.game != card.game or (fast.network != FAST_POLICY and fast.size != card.size):
+                raise AgentError(
+                    f"alphago:fast={settings.fast} plays {fast.game} of size {fast.size}, and {settings.model}"
+                    f" {card.game} of size {card.size}: give a policy of one game and size with it"
+                )
+            if fast.network != FAST_POLICY:
+                if not fast.architecture().policy:
+                    raise AgentError(f"alphago:fast={settings.fast} is a value network and proposes no moves")
+                evaluator, _ = load_evaluator(settings.fast, settings.backend, streams=threads)
+                return PolicyPlayer(get_encoder(fast.encoder), evaluator)
+        if settings.fast != _GUIDED and card.game == "go":
+            return load_fast_policy(settings.fast, card.size)
         if settings.rollout_limit:
             raise AgentError(
-                f"alphago:rollout_limit={settings.rollout_limit} is for rollouts by a fast policy: the game's own"
-                " playouts go to the end"
+                f"alphago:rollout_limit={settings.rollout_limit} is for rollouts by a policy: the game's own playouts"
+                " go to the end"
             )
         return None
 
     def _new_batch(self, options: Options) -> BatchedGame:
         encoders = [get_encoder(card.encoder) for card in (self._card, self._value_card)]
-        past, ages = max(encoder.past for encoder in encoders), any(encoder.ages for encoder in encoders)
-        return open_batch(options, past, ages)
+        if isinstance(self._fast, PolicyPlayer):
+            encoders.append(self._fast.encoder)
+        return batch_for(options, encoders)
 
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
         weight = self._settings.lambda_value

@@ -20,8 +20,8 @@ from tengen.encode.game_spec import GameSpec
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.search.fast_model import load_fast_policy
-from tengen.search.fast_rollouts import rollouts_of
 from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
+from tengen.search.rollouts import rollouts_of
 from tengen.search.rule import SearchResult
 from tengen.search.searcher import Searcher
 

@@ -19,14 +19,9 @@ from tengen.search.fast_model import FastPolicy
 from tengen.search.fast_playout import DrawRoom, new_draw_room, run_fast_playout
 from tengen.search.fast_shapes import shape_tables
 from tengen.search.fast_tracker import Tracker, copy_tracker, new_tracker, track
-from tengen.search.leaves import LeafEvaluation, Leaves, PlayoutEvaluation
+from tengen.search.leaves import Leaves
 
 ROLLOUT_TEMPERATURE: Final = 0.6
-
-
-def rollouts_of(game: BatchedGame, fast: FastPolicy | None, limit: int = 0, *, seed: int) -> LeafEvaluation:
-    """One rollout for each leaf, by a fast policy for Go or, without one, as the game itself plays out."""
-    return PlayoutEvaluation(game, seed=seed) if fast is None else FastRollouts(game, fast, limit=limit, seed=seed)
 
 
 class FastRollouts:
