@@ -14,7 +14,16 @@ from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.zero import learn_zero
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
-from tengen.nets.model_file import is_calibrated, read_card, read_model, read_ranges, read_tensors
+from tengen.nets.model_file import (
+    ModelCard,
+    is_calibrated,
+    read_card,
+    read_model,
+    read_ranges,
+    read_tensors,
+    save_model,
+)
+from tengen.nets.network import build_network
 
 from .zero_stand_ins import StandInWorkers, toy_config
 
@@ -110,6 +119,21 @@ def test_a_model_of_game_records_is_published_too(tiny: Path, tmp_path: Path, ne
     assert card.training["smoke"]["agent"] == agent
     assert card.training["validation"]["top1"] >= 0
     assert is_calibrated(path) == is_calibrated(tmp_path / "run" / "best.safetensors")
+
+
+def test_game_records_calibrate_a_model_that_is_not(tiny: Path, tmp_path: Path) -> None:
+    network = build_network("residual", 11, 5, seed=1, blocks=1, filters=4)
+    save_model(tmp_path / "plain.safetensors", network, ModelCard.of(network, encoder="simple"))
+    plain, _ = export_model(tmp_path / "plain.safetensors", "plain", tmp_path / "a", games=0)
+    path, card = export_model(tmp_path / "plain.safetensors", "exact", tmp_path / "b", games=0, data=tiny)
+    assert is_calibrated(path) and not is_calibrated(plain)
+    assert 0.5 < card.training["int8"]["top1"] <= 1
+    assert read_model(path)[0].keys() == read_model(plain)[0].keys()
+    with pytest.raises(ValueError, match="holds games of Go, and the model plays microchess: leave --data out"):
+        network = build_network("residual", 21, 5, width=4, actions=436, seed=1, blocks=1, filters=4)
+        card = ModelCard.of(network, encoder="microchess", game="microchess")
+        save_model(tmp_path / "chess.safetensors", network, card)
+        export_model(tmp_path / "chess.safetensors", "chess", tmp_path / "c", games=0, data=tiny)
 
 
 def test_who_plays_a_model() -> None:

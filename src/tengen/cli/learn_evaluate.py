@@ -22,7 +22,7 @@ def evaluate(
         int, typer.Option(help="Both players at least so strong (1 is 1 dan, 11 professional 1 dan); 0 for any.")
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Draws the positions.")] = 0,
-    backend: Annotated[str, typer.Option(help="What runs the network: openvino or torch.")] = "openvino",
+    backend: Annotated[str, typer.Option(help="What runs the network: openvino, int8 or torch.")] = "openvino",
     threads: Annotated[int, typer.Option(min=1, help="Threads that run the network.")] = 1,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Also write the figures here.", show_default=False)

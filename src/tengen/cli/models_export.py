@@ -17,17 +17,23 @@ def export(
     strength: Annotated[
         str, typer.Option(help="A line for the card about how strong the model is.", show_default=False)
     ] = "",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A dataset of game records to find the int8 ranges on, for a model without any."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of this name.")] = False,
 ) -> None:
     """Publish a model: one file with 16-bit weights, int8 ranges, a complete card and the result of a smoke match.
 
     RUN is the directory of `tengen learn zero` or `tengen learn supervised`, whose best model is taken. Ranges that
-    the model has are kept; else they are found on positions that the run has kept. The match is played in the
-    conditions that the model learned. Nothing is written before it is over.
+    the model has are kept; else they are found on positions that the run has kept, or of --data. The match is played
+    in the conditions that the model learned. Nothing is written before it is over.
 
     [bold]Examples[/bold]
 
     [cyan]tengen models export runs/go9 go9 --opponent uct:playouts=300[/cyan]
+
+    [cyan]tengen models export go19 mine --data datasets/kgs[/cyan]
 
     [cyan]tengen play --size 9 --opponent zero:models/go9.safetensors[/cyan]
     """
@@ -48,7 +54,15 @@ def export(
             bar.update(task, description=what, completed=share)
 
         path, card = export_model(
-            source, name, out, opponent=opponent, games=games, strength=strength, force=force, report=report
+            source,
+            name,
+            out,
+            opponent=opponent,
+            games=games,
+            strength=strength,
+            data=data,
+            force=force,
+            report=report,
         )
     console = Console(highlight=False, markup=False, soft_wrap=True)
     smoke, agreed = card.training.get("smoke"), card.training.get("int8")

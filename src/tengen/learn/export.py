@@ -21,8 +21,11 @@ from tengen.agents.agent import Agent
 from tengen.agents.conditions import suited_options
 from tengen.agents.registry import load_agent
 from tengen.arena.match import Match, first_of, play_match_game
+from tengen.data.dataset import Dataset, select
+from tengen.encode.go import get_go_encoder
 from tengen.games.game import get_game
 from tengen.games.state import FIRST, NOBODY, SECOND
+from tengen.learn.loader import PositionLoader
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import METRICS_FILE, read_metrics
 from tengen.nets.bundled import SUFFIX, find_model
@@ -58,13 +61,15 @@ def export_model(
     opponent: str = "random",
     games: int = 6,
     strength: str = "",
+    data: Path | None = None,
     force: bool = False,
     report: Report = lambda what, share: None,
 ) -> tuple[Path, ModelCard]:
     """Write `folder`/`name`.safetensors; returns its path and its card.
 
     `source` is the directory of a run, the path of a model, or the name of a bundled one. The smoke match has `games`
-    games against `opponent`, each playing first in half of them. An existing file is only replaced by `force`.
+    games against `opponent`, each playing first in half of them. `data` is a dataset of game records to calibrate a
+    model on that is not calibrated yet. An existing file is only replaced by `force`.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name[:40]!r} is no name for a model: use letters, digits, dots, - and _")
@@ -78,7 +83,7 @@ def export_model(
     training = dict(card.training) | _facts_of(card, run) | ({"strength": strength} if strength else {})
     if card.network in network_kinds() and not is_calibrated(path):
         report("calibrating", 0.0)
-        ranges, agreed = _calibrated(path, run)
+        ranges, agreed = _calibrated(path, _positions(run, card) if data is None else _record_positions(data, card))
         tensors |= ranges
         training |= agreed
     card = replace(card, training=training)
@@ -149,15 +154,12 @@ def _facts_of(card: ModelCard, run: Path) -> dict[str, Any]:
     return facts
 
 
-def _calibrated(path: Path, run: Path) -> tuple[Tensors, dict[str, Any]]:
-    """The ranges of a model by the positions of its run, as tensors of a file, and how well int8 then agrees.
-
-    Nothing, if the run has kept no positions.
-    """
-    weights, card = read_model(path)
-    planes = _positions(run, card)
+def _calibrated(path: Path, planes: NDArray[np.uint8] | None) -> tuple[Tensors, dict[str, Any]]:
+    """The ranges of a model by these positions, as tensors of a file, and how well int8 then agrees; nothing, if there
+    are no positions."""
     if planes is None:
         return {}, {}
+    weights, card = read_model(path)
     known, unseen = apart(planes)
     tensors = calibration_tensors(calibrate(card.architecture(), weights, known))
     with tempfile.TemporaryDirectory() as aside:
@@ -182,3 +184,12 @@ def _positions(run: Path, card: ModelCard) -> NDArray[np.uint8] | None:
     if packed.shape[1] != (bits + 7) // 8:
         raise ModelFileError(f"{run} holds positions of another encoder than {card.encoder}: it is not the model's run")
     return np.unpackbits(packed[chosen], axis=1, count=bits).reshape(-1, *shape)
+
+
+def _record_positions(data: Path, card: ModelCard) -> NDArray[np.uint8]:
+    """Planes uint8[n, C, H, W] of positions drawn from the training games of a dataset."""
+    if card.game != "go":
+        raise ValueError(f"{data} holds games of Go, and the model plays {card.game}: leave --data out")
+    games = select(Dataset.open(data), "train", size=card.size, seed=1)
+    loader = PositionLoader(games, get_go_encoder(card.encoder), batch=256, seed=1, symmetries=False)
+    return loader.batch_at(0, min(_POSITIONS, loader.positions)).planes
