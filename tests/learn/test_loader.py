@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tengen.data.build import build_dataset
 from tengen.data.dataset import Dataset, select
 from tengen.encode.go import get_go_encoder
+from tengen.games.go import BLACK
 from tengen.games.go.coordinates import from_policy
 from tengen.games.symmetry import transform_array, transform_move
 from tengen.learn.loader import PositionLoader, RecordBatch, permuted
@@ -186,3 +187,18 @@ def test_counted_games_are_counted_again_at_another_komi(results: Dataset) -> No
     assert shown == [np.arange(1.5, 10, 0.5).tolist(), [7.5], [7], np.arange(3, 11.5, 0.5).tolist(), [7]]
     for game, komi, planes in zip(batch.games.tolist(), batch.komi.tolist(), batch.planes):
         assert np.array_equal(planes, encoder.encode([results.start_of(game).with_komi(komi)])[0])
+
+
+def test_ownership_goes_with_its_position_and_its_player(tiny_dataset: Dataset) -> None:
+    rng = np.random.default_rng(3)
+    owners = rng.integers(-1, 2, (len(tiny_dataset.columns["komi"]), SIZE * SIZE)).astype(np.int8)
+    plain, turned = (make_loader(tiny_dataset, symmetries=is_on, ownership=owners).batch_at(0, 64) for is_on in (0, 1))
+    assert plain.ownership is not None and turned.ownership is not None
+    for i in range(64):
+        color, _ = tiny_dataset.move_of(int(plain.games[i]), int(plain.plies[i]))
+        assert np.array_equal(plain.ownership[i], owners[plain.games[i]] * (1 if color == BLACK else -1))
+        both = np.concatenate([plain.planes[i].astype(int), plain.ownership[i].reshape(1, SIZE, SIZE)])
+        found = np.concatenate([turned.planes[i].astype(int), turned.ownership[i].reshape(1, SIZE, SIZE)])
+        images = [np.stack([transform_array(plane, k) for plane in both]) for k in range(8)]
+        assert any(np.array_equal(image, found) for image in images)
+    assert make_loader(tiny_dataset).batch_at(0, 4).ownership is None

@@ -16,12 +16,13 @@ import torch
 
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
-from tengen.learn.loader import RecordBatch
+from tengen.learn.final_ownership import final_ownership
+from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.optimizers import DivergedError
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
-from tengen.learn.supervised import learn_supervised, predictor, value_loss
+from tengen.learn.supervised import learn_supervised, ownership_loss, predictor, value_loss
 from tengen.learn.supervised_config import SupervisedConfig, run_name
-from tengen.learn.supervised_data import validation_batches
+from tengen.learn.supervised_data import chosen_games, validation_batches
 from tengen.learn.training import TrainingProgress
 from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 from tengen.nets.evaluator import load_evaluator
@@ -234,6 +235,29 @@ def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
     assert agreement(exact, rounded, planes)["value"] < 0.1
 
 
+def test_an_ownership_head_learns_whose_points_are_whose(tiny: Path, tmp_path: Path) -> None:
+    network = "residual:blocks=1,filters=16,value=yes,ownership=yes"
+    settings = {"network": network, "encoder": "compact-komi", "batch": 64, "positions": 6400, "epoch": 6400}
+    config = make_config(tiny, **settings, average=0.9)
+    train(config, tmp_path)
+    games = chosen_games(config, "train")
+    truth = final_ownership(games)
+    assert np.array_equal(np.load(tmp_path / "ownership.npy"), truth)
+    learned, _ = load_network(tmp_path / "last.safetensors")
+    batch = PositionLoader(games, get_go_encoder("compact-komi"), batch=64, seed=5, ownership=truth).batch_at(0, 256)
+    with torch.no_grad():
+        found = learned.eval()(torch.from_numpy(batch.planes)).ownership
+    assert ownership_loss(found, batch) < 0.8 * ownership_loss(torch.zeros_like(found), batch)
+
+
+def test_games_without_a_count_teach_no_ownership() -> None:
+    lengths, owners = np.array([2, 1, 4]), np.array([[1, -1], [0, 0], [1, 1]], np.int8)
+    batch = RecordBatch(*[np.zeros(3)] * 4, lengths, *[np.zeros(3)] * 3, ownership=owners)  # type: ignore[arg-type]
+    assert ownership_loss(torch.tensor([[1.0, -1.0], [0.3, 0.3], [1.0, 1.0]]), batch).item() == 0.0
+    guess = torch.tensor([[1.0, 1.0], [0.3, 0.3], [1.0, 1.0]])  # wrong by 2 on one point of two
+    assert ownership_loss(guess, batch).item() == pytest.approx((1 / 2) * 2 / (1 / 2 + 1 / 4))
+
+
 def test_a_long_game_teaches_no_more_about_results_than_a_short_one() -> None:
     lengths, winner = np.array([2, 2, 1, 1]), np.array([1, 1, -1, 1], np.int8)
     known = np.array([True, True, True, False])
@@ -257,7 +281,8 @@ def test_a_run_that_diverges_says_what_to_do(tiny: Path, tmp_path: Path) -> None
         ({"encoder": "none"}, "no encoder 'none'"),
         ({"network": "huge"}, "no network is called 'huge'"),
         ({"network": "alphago-value:layers=2"}, "has no policy to learn moves with: `tengen learn value` trains it"),
-        ({"network": "residual:value=yes,score=yes"}, "records do not teach ownership and score"),
+        ({"network": "residual:value=yes,score=yes"}, "records teach a value, ownership beside it, and no score"),
+        ({"network": "residual:ownership=yes"}, "ownership beside it, and no score"),
         ({"komi_spread": 4.0}, "simple does not show the komi"),
         ({"komi_spread": -1.0}, "komi_spread is -1.0"),
         ({"batch": 0}, "batch is 0: give 1 or more"),

@@ -44,6 +44,8 @@ class RecordBatch(NamedTuple):
     winner: NDArray[np.int8]  # [B] 1 if the player to move won, -1 if the opponent did, 0 for a draw or unknown
     known: NDArray[np.bool_]  # [B] whether the result is known
     komi: NDArray[np.float32]  # [B] at which the games are shown, the handicap bonus included
+    ownership: NDArray[np.int8] | None = None
+    """[B, N * N] 1 where a point was the mover's at the end, -1 where the opponent's, all 0 if that is unknown."""
 
 
 class PositionLoader:
@@ -66,7 +68,9 @@ class PositionLoader:
         start: int = 0,
         komi_spread: float = 0.0,
         which: Which = "all",
+        ownership: NDArray[np.int8] | None = None,
     ) -> None:
+        """`ownership`: int8[G, N * N], who owned each point at the end of each game, as `final_ownership` finds it."""
         self._rows, self._which = np.asarray(games.rows), which
         self._ends = np.cumsum(games.lengths if which == "all" else np.ones_like(games.lengths))
         self.positions = int(self._ends[-1]) if len(games.rows) else 0
@@ -74,7 +78,7 @@ class PositionLoader:
             raise ValueError("there is no position to learn from: choose more games or loosen the filters")
         self._games, self._encoder, self._size, self._batch = games.game_moves, encoder, games.size, batch
         self._seed, self._symmetries, self._shuffle = seed, symmetries, shuffle
-        self._threads, self._next, self._spread = threads, start, komi_spread
+        self._threads, self._next, self._spread, self._ownership = threads, start, komi_spread, ownership
         self._own = local()
 
     def batch_at(self, start: int, count: int) -> RecordBatch:
@@ -91,11 +95,15 @@ class PositionLoader:
         planes = np.empty((count, self._encoder.planes, self._size, self._size), np.uint8)
         self._encoder.encode_positions(positions, planes)
         codes = self._games.moves[self._games.offsets[rows] + plies]
-        moves = (codes & MOVE_MASK).astype(np.int64)
+        moves, sign = (codes & MOVE_MASK).astype(np.int64), np.where(codes & WHITE_BIT, -1, 1).astype(np.int8)
+        ownership = None if self._ownership is None else self._ownership[rows] * sign[:, None]
         if self._symmetries:
+            if ownership is not None:
+                as_planes = ownership.view(np.uint8).reshape(count, 1, self._size, self._size)
+                transform_batch(as_planes, moves.copy(), chances % SYMMETRIES)
             transform_batch(planes, moves, chances % SYMMETRIES)
-        winner = np.where(codes & WHITE_BIT, -result, result)
-        return RecordBatch(planes, moves, plies, rows, lengths, winner, self._games.known[rows], positions.komi.copy())
+        known, komi = self._games.known[rows], positions.komi.copy()
+        return RecordBatch(planes, moves, plies, rows, lengths, sign * result, known, komi, ownership)
 
     def batches(self) -> Generator[RecordBatch]:
         """Batches in order, prepared ahead by the threads."""

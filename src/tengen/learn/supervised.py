@@ -7,9 +7,11 @@ validation on the same positions every time, a checkpoint from which the same co
     loss = cross entropy of the move + value_weight * (z - v)^2        z: 1 won, -1 lost, 0 a draw
 
 The positions of a game share one result, so each counts 1 / (moves of the game) in the value's mean: a long game
-teaches no more about results than a short one.
+teaches no more about results than a short one. With an ownership head, counted games also teach whose points are whose
+at the end (`final_ownership.py`): many targets in place of one, so that the value is learned from fewer games.
 """
 
+import io
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -23,7 +25,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
+from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
 from tengen.learn.run_directory import RunDirectory, read_metrics
@@ -37,6 +41,7 @@ from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network
 
 _REPORT_SECONDS: Final = 300.0
+_OWNERSHIP_FILE: Final = "ownership.npy"
 
 
 def learn_supervised(
@@ -114,8 +119,10 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
     if not parts.policy:
         raise ValueError(f"{config.network} has no policy to learn moves with: `tengen learn value` trains it")
-    if parts.ownership or parts.score:
-        raise ValueError(f"records do not teach ownership and score: leave these heads out of {config.network}")
+    if parts.score or (parts.ownership and not parts.value):
+        raise ValueError(
+            f"records teach a value, ownership beside it, and no score: leave the other heads out of {config.network}"
+        )
     if config.komi_spread and config.encoder != "compact-komi":
         raise ValueError(f"{config.encoder} does not show the komi that komi_spread draws: take compact-komi")
     chosen_games(config, "train")
@@ -143,7 +150,11 @@ class _Trainer(Trainer[SupervisedConfig, RecordBatch]):
         if output.value is None:
             return loss, {"loss": loss}
         error = value_loss(output.value.float(), batch)
-        return loss + self.config.value_weight * error, {"loss": loss, "value_loss": error}
+        total, parts = loss + self.config.value_weight * error, {"loss": loss, "value_loss": error}
+        if output.ownership is not None:
+            parts["ownership_loss"] = ownership_loss(output.ownership.float(), batch)
+            total = total + self.config.ownership_weight * parts["ownership_loss"]
+        return total, parts
 
     def measure(self, network: Network) -> dict[str, Any]:
         measures = measure_policy(predictor(network, self.config.bf16), validation_batches(self.config))
@@ -178,7 +189,20 @@ class _Trainer(Trainer[SupervisedConfig, RecordBatch]):
             threads=config.loaders,
             start=self.positions,
             komi_spread=config.komi_spread,
+            ownership=self._ownership(),
         )
+
+    def _ownership(self) -> NDArray[np.int8] | None:
+        """Whose points were whose at the end of the games, if the network learns it; found once, and kept."""
+        if not self.network.architecture.parts().get("ownership"):
+            return None
+        games, path = chosen_games(self.config, "train"), self.run.path / _OWNERSHIP_FILE
+        if not path.exists():
+            contents = io.BytesIO()
+            np.save(contents, final_ownership(games), allow_pickle=False)
+            write_atomically(path, contents.getvalue())
+        found: NDArray[np.int8] = np.load(path, allow_pickle=False)
+        return found
 
 
 def predictor(network: Network, bf16: bool = False) -> Predict:
@@ -197,3 +221,11 @@ def value_loss(values: Tensor, batch: RecordBatch) -> Tensor:
     shares = torch.from_numpy(batch.known / batch.lengths).float()
     errors = (values - torch.from_numpy(batch.winner)).square()
     return (shares * errors).sum() / shares.sum().clamp(min=1e-9)
+
+
+def ownership_loss(ownership: Tensor, batch: RecordBatch) -> Tensor:
+    """Mean squared error of ownership [B, N * N] over the games where it is known, weighted as the value's is."""
+    assert batch.ownership is not None
+    owners = torch.from_numpy(batch.ownership).float()
+    shares = owners.abs().amax(dim=1) / torch.from_numpy(batch.lengths)
+    return (shares * (ownership - owners).square().mean(dim=1)).sum() / shares.sum().clamp(min=1e-9)

@@ -28,13 +28,17 @@ class SupervisedConfig(TrainingConfig):
     network: Annotated[
         str,
         "A kind of network with its settings: small, medium, large, alphago:layers=13,filters=192, "
-        "residual:blocks=6,filters=64. With value=yes it learns who won, too.",
+        "residual:blocks=6,filters=64. With value=yes it learns who won, too, and with ownership=yes whose points "
+        "are whose at the end, which helps the value.",
     ] = "small"
     size: Annotated[int, "Size of the board."] = 19
     smoothing: Annotated[float, "Label smoothing."] = 0.0
     value_weight: Annotated[
         float, "Weight of the value loss beside that of the policy; every game with a known result counts the same."
     ] = 1.0
+    ownership_weight: Annotated[
+        float, "Weight of the ownership loss, if the network has that head (ownership=yes); counted games teach it."
+    ] = 0.5
     komi_spread: Annotated[
         float,
         "Show positions of counted games at a komi of up to so many points more or less than the record's, with the "
@@ -50,7 +54,7 @@ class SupervisedConfig(TrainingConfig):
         super().__post_init__()
         if self.handicap not in HANDICAPS:
             raise ValueError(f"no handicap is called {self.handicap!r}: choose from {', '.join(HANDICAPS)}")
-        for name in ("games", "value_weight"):
+        for name in ("games", "value_weight", "ownership_weight"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
         if not 0 <= self.komi_spread <= 100:
