@@ -192,6 +192,18 @@ def mark_ladders(scene: Scene, planes: Planes) -> None:
                 planes[plane][p] = UNKNOWN
 
 
+def stones(scene: Scene) -> Planes:
+    planes = scene.blank(3)
+    for row, col in all_points(scene.size):
+        planes[{BLACK: 0, WHITE: 1}.get(scene.stones.get((row, col), 0), 2), row, col] = 1
+    return planes
+
+
+def stones_player(scene: Scene) -> Planes:
+    player = scene.blank(1) + np.uint8(scene.own == BLACK)
+    return np.concatenate([stones(scene), player])
+
+
 SLOW = {
     "oneplane": oneplane,
     "sevenplane": sevenplane,
@@ -201,4 +213,6 @@ SLOW = {
     "zero": zero,
     "compact": compact,
     "compact-komi": compact_komi,
+    "stones": stones,
+    "stones-player": stones_player,
 }

@@ -27,6 +27,8 @@ SPECS = [
     "residual:blocks=0,filters=4,head_filters=4",
     "residual:blocks=1,filters=8,head_filters=4,value=yes,value_hidden=5,ownership=yes,score=yes",
     "microchess-lecture:layers=2,filters=8,dense=16,state_planes=1",
+    "simple-go:filters=8-6,hidden=12,after=first",
+    "simple-go:filters=8-6-4,hidden=200,dropout=0.1",
 ]
 
 # Boards that are not square, and policies that are not Go's: size, width, actions (None: a point each and the pass).

@@ -27,7 +27,7 @@ def assert_same(one: Evaluator, other: Evaluator, planes: NDArray[np.uint8]) -> 
     assert policy.dtype == other_policy.dtype == np.float32
     assert policy.shape == other_policy.shape == (len(planes), one.architecture.actions)
     np.testing.assert_allclose(policy, other_policy, atol=1e-4)
-    assert (value is None) == (other_value is None) == (not one.architecture.value)
+    assert (value is None) == (other_value is None) == (not one.architecture.has_value)
     if value is not None and other_value is not None:
         assert value.shape == other_value.shape == (len(planes),)
         np.testing.assert_allclose(value, other_value, atol=1e-4)

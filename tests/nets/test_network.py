@@ -20,9 +20,11 @@ from .networks import BOARDS, SPECS
 def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: str, size: int) -> None:
     name, arguments = parse_network(spec)
     network = build_network(name, 3, size, seed=1, **arguments)
-    policy, value, ownership, score = network(torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1)))
+    planes = torch.rand(4, 3, size, size, generator=torch.Generator().manual_seed(1))
+    policy, value, ownership, score, outcome = network(planes)
     assert policy.shape == (4, size * size + 1)
-    assert (value is not None) == bool(arguments.get("value") or name in ("microchess-lecture", "alphago-value"))
+    always = ("microchess-lecture", "alphago-value", "simple-go")
+    assert (value is not None) == bool(arguments.get("value") or name in always)
     assert (ownership is not None) == bool(arguments.get("ownership"))
     assert (score is not None) == bool(arguments.get("score"))
     loss = torch.nn.functional.cross_entropy(policy, torch.tensor([0, 1, size, size * size]))
@@ -30,6 +32,8 @@ def test_every_network_gives_logits_for_every_move_and_learns_everywhere(spec: s
         assert value.shape == (4,)
         assert value.detach().abs().max() < 1
         loss = loss + value.square().mean()
+    if outcome is not None:
+        assert outcome.shape == (4, 3)
     if ownership is not None:
         assert ownership.shape == (4, size * size)
         assert ownership.detach().abs().max() < 1
@@ -80,6 +84,26 @@ def test_playing_leaves_out_the_heads_to_learn_from() -> None:
     assert torch.equal(played.policy, everything.policy) and torch.equal(played.value, everything.value)
 
 
+@pytest.mark.parametrize(("after", "signs"), [("first", (-1, -1)), ("second", (1, 1)), ("both", (1, -1))])
+def test_the_value_of_an_outcome_is_that_of_the_player_to_move(after: str, signs: tuple[int, int]) -> None:
+    """After the first player's moves the second is to move; a network for both sees it in its last plane."""
+    network = build_network("simple-go", 4, 5, seed=1, after=after).eval()
+    planes = torch.randint(0, 2, (2, 4, 5, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    planes[0, 3], planes[1, 3] = 1, 0
+    output = network(planes)
+    chances = output.outcome.softmax(dim=1)
+    wanted = torch.tensor(signs) * (chances[:, 0] - chances[:, 1])
+    assert torch.allclose(output.value, wanted, atol=1e-6) and output.value.abs().min() > 0
+
+
+def test_the_network_of_the_simple_go_lecture() -> None:
+    described = describe_network("simple-go", 3, 5, after="first")
+    convolutions = 3 * 30 * 9 + 30 + 30 * 50 * 9 + 50 + 50 * 70 * 9 + 70
+    assert described.parameters() == convolutions + 70 * 25 * 100 + 100 + 100 * 3 + 3
+    with pytest.raises(NetworkSpecError, match="after is 'nobody': choose from first, second, both"):
+        describe_network("simple-go", 3, 5, after="nobody")
+
+
 def test_the_state_of_the_game_joins_after_the_convolutions() -> None:
     """A change of a constant plane changes the judgement, and none of the convolutions sees it."""
     network = build_network("microchess-lecture", 14, 5, width=4, actions=436, seed=1).eval()
@@ -105,7 +129,7 @@ def test_a_few_steps_of_training_fit_a_few_positions(name: str) -> None:
     slim = {"small": "filters=16-8,dense=64", "medium": "filters=16-8,dense=64", "large": "filters=16-8,dense=64"}
     slim |= {"alphago": "layers=4,filters=16", "alphago-value": "layers=4,filters=16,hidden=32"}
     slim |= {"residual": "blocks=2,filters=16,head_filters=8"}
-    slim |= {"microchess-lecture": "layers=2,filters=16,dense=64,state_planes=1"}
+    slim |= {"microchess-lecture": "layers=2,filters=16,dense=64,state_planes=1", "simple-go": "filters=16-8,hidden=32"}
     network = build_network(name, 2, 5, seed=1, **parse_network(f"{name}:{slim[name]}")[1])
     generator = torch.Generator().manual_seed(1)
     planes = torch.randint(0, 2, (16, 2, 5, 5), dtype=torch.uint8, generator=generator)

@@ -9,6 +9,7 @@ import typer
 from tengen.cli.learn_alphago import alphago
 from tengen.cli.learn_evaluate import evaluate
 from tengen.cli.learn_fast_policy import fast_policy
+from tengen.cli.learn_generations import generations
 from tengen.cli.learn_ratings import ratings
 from tengen.cli.learn_reinforce import reinforce
 from tengen.cli.learn_report import report
@@ -34,6 +35,7 @@ learn.command()(value)
 learn.command()(value_error)
 learn.command()(alphago)
 learn.command()(zero)
+learn.command()(generations)
 learn.command()(ratings)
 learn.command()(evaluate)
 learn.command()(report)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from tengen.cli.config_options import command_line, takes_config
+from tengen.cli.progress_screen import ProgressScreen
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.run_directory import CONFIG_FILE
 
@@ -89,36 +89,8 @@ def update_line(line: Mapping[str, Any]) -> str:
     )
 
 
-class ReinforceScreen:
+class ReinforceScreen(ProgressScreen):
     """A bar on a terminal; elsewhere only a line for each update."""
-
-    def __init__(self, console: "Console") -> None:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-            expand=True,
-        )
-        self._task = self._bar.add_task("preparing", total=1.0)
-
-    def __enter__(self) -> Self:
-        from tengen._kernel_cache import is_cold
-
-        if is_cold():
-            self.say("Compiling the engine, once: this takes a minute or two ...")
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def show(self, now: "ReinforceProgress") -> None:
         """Take in the progress of a run."""
@@ -126,13 +98,7 @@ class ReinforceScreen:
             self.say(update_line(now.line))
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())
         share = f" {now.share:.0%}" if now.phase == "learning" else ""
-        self._bar.update(
-            self._task, description=f"update {now.update}  {now.phase}{share}  {figures}", completed=now.done
-        )
-
-    def say(self, line: str) -> None:
-        """Print a line above the bar."""
-        self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self.update(f"update {now.update}  {now.phase}{share}  {figures}", now.done)
 
 
 def _print_end(console: "Console", folder: Path, best: Mapping[str, Any]) -> None:

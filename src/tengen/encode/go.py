@@ -10,6 +10,8 @@
 | `zero`       | 17     | the stones of the last eight positions: AlphaGo Zero (Silver et al., Nature 2017) |
 | `compact`    | 10     | short liberties, ko, colour, pass: for self-play on small boards                  |
 | `compact-komi` | 25   | the same, and the komi as the player to move sees it                              |
+| `stones`     | 3      | black stones, white stones, empty points: the Simple-Go lecture                   |
+| `stones-player` | 4   | the same, and who is to play                                                      |
 
 Every encoder works on any board size, and uses of the rules only what all rule sets share: stones without liberties
 come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
@@ -26,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode import alphago, compact, oneplane, sevenplane, simple, zero
+from tengen.encode import alphago, compact, oneplane, sevenplane, simple, stones, zero
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games import go
 from tengen.games.go.batch import GoGames
@@ -83,6 +85,8 @@ GO_ENCODERS = (
     GoEncoder("zero", zero.MEANINGS, zero.encode_zero, past=PAST),
     GoEncoder("compact", compact.MEANINGS, compact.encode_compact),
     GoEncoder("compact-komi", compact.MEANINGS_WITH_KOMI, compact.encode_compact_komi),
+    GoEncoder("stones", stones.MEANINGS, stones.encode_stones),
+    GoEncoder("stones-player", stones.MEANINGS_WITH_PLAYER, stones.encode_stones),
 )
 
 

@@ -84,7 +84,7 @@ class PositionLoader:
     def batch_at(self, start: int, count: int) -> RecordBatch:
         """The positions number `start` to `start + count - 1` of the endless sequence."""
         order, chances = np.empty(count, np.int64), np.empty(count, np.int64)
-        _draw(start, self.positions, self._seed, self._shuffle, order, chances)
+        draw_positions(start, self.positions, self._seed, self._shuffle, order, chances)
         games = np.searchsorted(self._ends, order, side="right")
         rows = self._rows[games]
         lengths = self._games.offsets[rows + 1] - self._games.offsets[rows]
@@ -154,7 +154,7 @@ class PositionLoader:
 
 
 @njit(cache=True, nogil=True)
-def _draw(start, count, seed, shuffle, order, chances):  # type: ignore[no-untyped-def]
+def draw_positions(start, count, seed, shuffle, order, chances):  # type: ignore[no-untyped-def]
     """The position numbers of entries start, start + 1, ... of the endless sequence, and a random number for each."""
     for i in range(order.shape[0]):
         run, index = (start + i) // count, (start + i) % count

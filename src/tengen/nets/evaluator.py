@@ -63,6 +63,20 @@ def load_evaluator(
     raise ValueError(f"no backend is called {backend[:40]!r}: choose from {', '.join(BACKENDS)}")
 
 
+def outcome_values(
+    logits: NDArray[np.float32], planes: NDArray[np.uint8], architecture: Architecture
+) -> NDArray[np.float32]:
+    """The values float32[B] of B positions as the players to move see them: the chance to win minus that to lose.
+
+    logits: float32[B, 3] of a network with an outcome head: the first player wins, the second wins, a draw.
+    """
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    values: NDArray[np.float32] = (chances[:, 0] - chances[:, 1]) / chances.sum(axis=1)
+    if architecture.to_move:
+        return values if architecture.to_move == 1 else -values
+    return np.where(planes[:, -1, 0, 0] != 0, values, -values)
+
+
 def check_planes(planes: NDArray[np.uint8], architecture: Architecture) -> None:
     """ValueError unless the planes are of the network's shape and type."""
     expected = (architecture.planes, architecture.size, architecture.width)

@@ -171,7 +171,7 @@ class Architecture:
     """A whole network: a trunk over planes [B, planes, size, width], and heads over what the trunk makes.
 
     Heads may be absent; a network that plays has a policy, a value or both. Ownership and score are there to learn
-    from: playing leaves them out.
+    from: playing leaves them out. Instead of a value head there may be one for the outcome, which the value comes from.
     """
 
     planes: int
@@ -181,6 +181,8 @@ class Architecture:
     value: tuple[Layer, ...] = ()  # -> [B, 1] in -1..1, as the player to move sees it
     ownership: tuple[Layer, ...] = ()  # -> [B, size * width] in -1..1, 1 where the point will be the mover's
     score: tuple[Layer, ...] = ()  # -> [B, 1], the mover's margin as a share of the board's points
+    outcome: tuple[Layer, ...] = ()  # -> logits [B, 3]: the first player wins, the second wins, a draw; for the value
+    to_move: int = 0  # with `outcome`: who is to move in all positions, 1 or 2; 0: the last plane is ones for 1
 
     @property
     def size(self) -> int:
@@ -197,9 +199,14 @@ class Architecture:
         """The length of a policy."""
         return self.board.actions
 
+    @property
+    def has_value(self) -> bool:
+        """Whether it says who is winning, by a value or by the chances of each outcome."""
+        return bool(self.value or self.outcome)
+
     def parts(self) -> dict[str, tuple[Layer, ...]]:
         """The trunk and the heads by name, absent heads as ()."""
-        return {part: getattr(self, part) for part in ("trunk", "policy", "value", "ownership", "score")}
+        return {part: getattr(self, part) for part in ("trunk", "policy", "value", "ownership", "score", "outcome")}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Every tensor of the network by its name in PyTorch, with its shape."""

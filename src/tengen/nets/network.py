@@ -39,9 +39,10 @@ class PolicyValueOutput(NamedTuple):
     """The output of a network for B positions."""
 
     policy: Tensor  # logits [B, actions]; in Go every point, then the pass; all 0 without a policy head
-    value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a value head
+    value: Tensor | None  # [B] in -1..1, as the player to move sees it; None without a head for value or outcome
     ownership: Tensor | None = None  # [B, size * width] in -1..1, 1 where the point will be the mover's; None likewise
     score: Tensor | None = None  # [B], the mover's margin as a share of the board's points; None likewise
+    outcome: Tensor | None = None  # logits [B, 3]: the first player wins, the second wins, a draw; None likewise
 
 
 class Network(nn.Module):
@@ -55,6 +56,7 @@ class Network(nn.Module):
     value: nn.Sequential | None
     ownership: nn.Sequential | None
     score: nn.Sequential | None
+    outcome: nn.Sequential | None
 
     def __init__(
         self,
@@ -91,7 +93,18 @@ class Network(nn.Module):
         ownership = None if self.ownership is None or to_play else self.ownership(x)
         score = None if self.score is None or to_play else self.score(x).squeeze(1)
         policy = x.new_zeros(len(x), self.architecture.actions) if self.policy is None else self.policy(x)
-        return PolicyValueOutput(policy, value, ownership, score)
+        outcome = None if self.outcome is None else self.outcome(x)
+        if outcome is not None:
+            value = self._value_of(outcome, planes)
+        return PolicyValueOutput(policy, value, ownership, score, outcome)
+
+    def _value_of(self, outcome: Tensor, planes: Tensor) -> Tensor:
+        """[B]: how likely the player to move is to win, minus how likely to lose."""
+        chances = outcome.softmax(dim=1)
+        value, to_move = chances[:, 0] - chances[:, 1], self.architecture.to_move
+        if to_move:
+            return value if to_move == 1 else -value
+        return torch.where(planes[:, -1, 0, 0] != 0, value, -value)
 
 
 def build_network(

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.nets.evaluator import check_planes
+from tengen.nets.evaluator import check_planes, outcome_values
 from tengen.nets.layers import Architecture
 from tengen.nets.openvino_core import compile_graph
 from tengen.nets.openvino_graph import Ranges, Weights, build_graph
@@ -52,7 +52,10 @@ class OpenVinoEvaluator:
             outputs = self._request.infer({0: self._round_up(planes)}, share_inputs=True)
         found = self.architecture
         logits = outputs[0][:count] if found.policy else np.zeros((count, found.actions), np.float32)
-        return logits, outputs[1 if found.policy else 0].reshape(-1)[:count] if found.value else None
+        if not found.has_value:
+            return logits, None
+        head = outputs[1 if found.policy else 0][:count]
+        return logits, outcome_values(head, planes, found) if found.outcome else head.reshape(-1)
 
     def _round_up(self, planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The planes of a batch, made up to one of 16 sizes an octave.

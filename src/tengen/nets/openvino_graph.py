@@ -53,7 +53,8 @@ class ObservedGraph(NamedTuple):
 
 
 def build_graph(architecture: Architecture, weights: Weights, ranges: Ranges | None = None) -> ov.Model:
-    """The graph of a network: planes uint8[?, C, H, W] -> policy float32[?, actions] and value float32[?, 1], if any.
+    """The graph of a network: planes uint8[?, C, H, W] -> policy float32[?, actions], value float32[?, 1] and
+    outcome float32[?, 3], if any.
 
     With ranges it computes in 8-bit integers; ValueError if they are not those of this architecture.
     """
@@ -93,7 +94,7 @@ class _Builder:
             x = _fake_quantize(x, 0, 255)  # changes nothing, and lets OpenVINO use bytes
         self._in_steps.add(x.get_friendly_name())
         trunk = self.sequence(x, architecture.trunk, "trunk")
-        parts = (("policy", architecture.policy), ("value", architecture.value))
+        parts = (("policy", architecture.policy), ("value", architecture.value), ("outcome", architecture.outcome))
         return planes, [self.sequence(trunk, layers, name) for name, layers in parts if layers]
 
     def sequence(self, x: Any, layers: tuple[Layer, ...], prefix: str) -> Any:

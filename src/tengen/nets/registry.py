@@ -11,6 +11,7 @@ from tengen.nets.convolutional import Large, Medium, Small
 from tengen.nets.layers import ACTIVATIONS, Architecture, BoardShape
 from tengen.nets.microchess_lecture import MicrochessLecture
 from tengen.nets.residual import Residual
+from tengen.nets.simple_go import SimpleGo
 
 
 class NetworkSpecError(ValueError):
@@ -33,6 +34,7 @@ _KINDS: dict[str, type[Any]] = {
     "alphago-value": AlphaGoValue,
     "residual": Residual,
     "microchess-lecture": MicrochessLecture,
+    "simple-go": SimpleGo,
 }
 _OLD_NAMES = {"seed-microchess": "microchess-lecture"}  # still read in specs, model files and run directories
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

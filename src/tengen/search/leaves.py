@@ -5,6 +5,7 @@
 | `NetworkEvaluation`   | the network's     | the network's                    | yes    |
 | `UniformPolicy`       | all alike         | -                                | no     |
 | `PolicyAndValue`      | of the first      | of the second                    | as they are |
+| `AfterMoves`          | -                 | of one for the positions after each player's moves | as they are |
 | `PlayoutEvaluation`   | all alike         | the mean of some playouts        | no     |
 | `MixedEvaluation`     | of the first      | (1 - lambda) first + lambda other | as they are |
 | `KnownPositions`      | -                 | exact, where it is known; else as the evaluation behind it says |
@@ -16,7 +17,7 @@ another thread.
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -30,6 +31,8 @@ from tengen.games.kernels import copy as copy_game
 from tengen.games.kernels import playout
 from tengen.nets.evaluator import Evaluator
 from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
+
+_AT_ONCE = 4096  # positions that a network sees together: larger batches leave the processor's cache
 
 
 class Leaves(NamedTuple):
@@ -137,7 +140,9 @@ class NetworkEvaluation:
 
     def _ask(self, wanted: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """What the network says of the first planes, as far as it is wanted."""
-        logits, values = self.evaluator.evaluate(self._planes[:wanted])
+        parts = [self._planes[k : min(k + _AT_ONCE, wanted)] for k in range(0, wanted, _AT_ONCE)]
+        found = [self.evaluator.evaluate(part) for part in parts]
+        logits, values = found[0] if len(found) == 1 else _joined(found)
         if not self._value:
             values = self._unwanted[:wanted]
         elif values is None:
@@ -155,6 +160,14 @@ class NetworkEvaluation:
         self._keys, self._source = np.zeros(count, np.uint64), np.zeros(count, np.int64)
         self._missing = np.zeros(count, np.int64)
         self._unwanted = np.zeros(count, np.float32)
+
+
+def _joined(
+    parts: Sequence[tuple[NDArray[np.float32], NDArray[np.float32] | None]],
+) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    """The evaluations of several batches as those of one."""
+    values = [value for _, value in parts if value is not None]
+    return np.concatenate([logits for logits, _ in parts]), np.concatenate(values) if values else None
 
 
 class UniformPolicy:
@@ -202,6 +215,39 @@ class PolicyAndValue:
     def another(self) -> "PolicyAndValue":
         """Of both."""
         return PolicyAndValue(self._policy.another(), self._value.another())
+
+
+class AfterMoves:
+    """Values of two evaluations, one for positions after the first player's moves, one for those after the second's.
+
+    So are the value networks of the Simple-Go lecture. A network for both is given twice.
+    """
+
+    def __init__(self, game: BatchedGame, first: LeafEvaluation, second: LeafEvaluation) -> None:
+        self._game, self._first, self._second = game, first, second
+
+    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+        """Ask each about the positions that it knows."""
+        if self._first is self._second:
+            return self._first.evaluate(games, count, leaves)
+        to_play = self._game.to_play(games)[:count]
+        computed = 0
+        for evaluation, mover in ((self._first, 2), (self._second, 1)):
+            others = leaves.over.copy()
+            others[:count] |= to_play != mover
+            if not others[:count].all():
+                computed += evaluation.evaluate(games, count, leaves._replace(over=others))
+        return computed
+
+    def warm_up(self, most: int) -> None:
+        """Both."""
+        for evaluation in {id(each): each for each in (self._first, self._second)}.values():
+            evaluation.warm_up(most)
+
+    def another(self) -> "AfterMoves":
+        """Of both."""
+        first = self._first.another()
+        return AfterMoves(self._game, first, first if self._first is self._second else self._second.another())
 
 
 class PlayoutEvaluation:
