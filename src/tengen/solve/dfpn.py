@@ -1,0 +1,290 @@
+"""Depth-first proof-number search (Nagai 2002) for one question: does player a force a margin of at least `need`?
+
+phi(n) is how much work it seems to be that the player to move at n gets its way (a: to prove, b: to refute), delta(n)
+the same for the other player. With children c of n,
+
+    phi(n) = min over c of delta(c)        delta(n) = max over c of phi(c) + (number of c with phi(c) > 0) - 1
+
+where the maximum, and not the sum, keeps positions that are reached in many ways from being counted in many ways (weak
+proof-number search, Ueda et al. 2008). A node is searched until phi or delta reaches a threshold that is given by its
+parent: that of the second-best child, a little widened.
+
+**Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted. So
+what is proven, is proven under every superko (docs/solver.md); what is refuted may be so because of the line that led
+there, and proves nothing. To show that a cannot force the margin, ask the question for b.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tengen.games.borrow import borrow
+from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT
+from tengen.solve.bitboard import count, legal_points, margin, neighbours, play
+from tengen.solve.safety import safe_points
+from tengen.solve.symmetry import position_key
+from tengen.solve.table import HIGHEST_RANK, INFINITY, probe, store
+
+LONGEST: Final = 300  # plies in a line
+_MOST_MOVES: Final = 26
+_LIKELY: Final = 1 << 20  # a proof number
+_POINTS: Final = (1 << 25) - 1
+_NOWHERE: Final = LONGEST  # no position of the line is repeated
+
+# Columns of Workspace.nodes and Workspace.children.
+A, B, KO, TURN, PASSES, KEY, PHI, DELTA, COUNT, CHOICE, WORK, LIMIT_PHI, LIMIT_DELTA, PLACE, LOOP, BAN, RANK = range(17)
+MOVE = CHOICE  # of a child: the point played, 0 for a pass
+NODES, POSITIONS, DEEPEST = range(3)
+
+
+class Workspace(NamedTuple):
+    """Memory for one line of play."""
+
+    nodes: NDArray[np.int64]  # [LONGEST, 17] the positions of the line, with their numbers
+    children: NDArray[np.int64]  # [LONGEST, 26, 17] their children
+    counts: NDArray[np.int64]  # [3] nodes expanded, positions made, longest line
+
+
+def new_workspace() -> Workspace:
+    """Room for a search."""
+    return Workspace(
+        np.zeros((LONGEST, 17), np.int64),
+        np.zeros((LONGEST, _MOST_MOVES, 17), np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
+class Question(NamedTuple):
+    """What is asked: whether player a forces a margin of at least `need` under these rules."""
+
+    need: int
+    size: int
+    board: int
+    flags: int
+    bans: bool
+    """Whether b may not repeat a position of the line; if not, its repetitions count against a."""
+
+
+@njit(cache=True, nogil=True)
+def search(work, table, question, nodes):  # type: ignore[no-untyped-def]
+    """Search the position work.nodes[0] for so many nodes; returns (phi, delta), one of which is 0 if it is solved."""
+    work, table = borrow(work), borrow(table)
+    line = work.nodes
+    limit = work.counts[NODES] + nodes
+    depth = 0
+    line[0, LIMIT_PHI], line[0, LIMIT_DELTA] = INFINITY, INFINITY
+    expand(work, table, question, 0)
+    while True:
+        node = line[depth]
+        best, second = _sum_up(work, depth)
+        stop = work.counts[NODES] >= limit or depth + 1 >= LONGEST
+        if stop or node[PHI] >= node[LIMIT_PHI] or node[DELTA] >= node[LIMIT_DELTA]:
+            _keep(table, node, depth)
+            if depth == 0:
+                return node[PHI], node[DELTA]
+            depth -= 1
+            child = work.children[depth, line[depth, CHOICE]]
+            child[PHI], child[DELTA], child[LOOP], child[RANK] = node[PHI], node[DELTA], node[LOOP], node[RANK]
+            line[depth, WORK] += node[WORK]
+            if depth + 2 >= LONGEST and child[PHI] > 0 and child[DELTA] > 0:  # too long a line counts against a
+                child[PHI], child[DELTA] = _numbers(False, child[TURN])
+                child[LOOP] = -1
+            continue
+        child = work.children[depth, best]
+        node[CHOICE] = best
+        limit_phi = node[LIMIT_DELTA] - (node[DELTA] - _largest(work, depth))
+        limit_delta = min(node[LIMIT_PHI], second + 1 + second // 4)
+        depth += 1
+        below = line[depth]
+        for column in (A, B, KO, TURN, PASSES, KEY):
+            below[column] = child[column]
+        below[LIMIT_PHI], below[LIMIT_DELTA] = limit_phi, limit_delta
+        expand(work, table, question, depth)
+
+
+@njit(cache=True, nogil=True)
+def _keep(table, node, depth):  # type: ignore[no-untyped-def]
+    """Store the numbers of a node. A refutation by repetition of a position above it holds for this line alone, and is
+    stored as very likely but not certain."""
+    phi, delta = node[PHI], node[DELTA]
+    if node[LOOP] < depth:
+        if delta == 0:
+            phi, delta = np.int64(_LIKELY), np.int64(1)
+        elif phi == 0:
+            phi, delta = np.int64(1), np.int64(_LIKELY)
+    store(table, node[KEY], phi, delta, node[WORK], node[RANK])
+
+
+@njit(cache=True, nogil=True)
+def _largest(work, depth):  # type: ignore[no-untyped-def]
+    """The greatest phi of a node's children."""
+    largest = np.int64(0)
+    for k in range(work.nodes[depth, COUNT]):
+        largest = max(largest, work.children[depth, k, PHI])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _sum_up(work, depth):  # type: ignore[no-untyped-def]
+    """Set phi and delta of a node by those of its children; returns the best child and the second-best delta."""
+    node = work.nodes[depth]
+    best, phi, second = 0, np.int64(INFINITY) + 1, np.int64(INFINITY)
+    largest, unsolved = np.int64(0), np.int64(0)
+    loop_of_all, loop_of_one = np.int64(_NOWHERE), np.int64(-1)
+    longest, shortest = np.int64(0), np.int64(HIGHEST_RANK)
+    for k in range(node[COUNT]):
+        child = work.children[depth, k]
+        loop = min(child[LOOP], child[BAN]) if node[TURN] == 0 else child[LOOP]
+        if child[PHI] == 0:
+            loop_of_all = min(loop_of_all, loop)
+            longest = max(longest, child[RANK])
+        elif child[DELTA] == 0:
+            loop_of_one = max(loop_of_one, loop)
+            shortest = min(shortest, child[RANK])
+        if child[DELTA] < phi:
+            best, phi, second = k, child[DELTA], min(phi, np.int64(INFINITY))
+        elif child[DELTA] < second:
+            second = child[DELTA]
+        largest = max(largest, child[PHI])
+        unsolved += child[PHI] > 0
+    node[PHI] = min(phi, np.int64(INFINITY))
+    node[LOOP] = loop_of_one if phi == 0 else loop_of_all
+    node[RANK] = 1 + (shortest if phi == 0 else longest)
+    if phi == 0:
+        node[DELTA] = INFINITY
+    elif unsolved == 0:
+        node[PHI], node[DELTA] = INFINITY, 0
+    else:
+        node[DELTA] = min(np.int64(INFINITY) - 1, largest + unsolved - 1)
+    return best, second
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _numbers(a_wins, turn):  # type: ignore[no-untyped-def]
+    """(phi, delta) of a solved position."""
+    if a_wins == (turn == 0):
+        return np.int64(0), np.int64(INFINITY)
+    return np.int64(INFINITY), np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
+    """Make the children of the node at this depth, with their numbers."""
+    node = work.nodes[depth]
+    a, b, turn = node[A], node[B], node[TURN]
+    own, opp = (a, b) if turn == 0 else (b, a)
+    node[PLACE] = a | b << 32
+    if question.flags & POSITIONAL == 0:
+        node[PLACE] |= turn << 60
+    node[COUNT], node[WORK] = 0, 1
+    work.counts[NODES] += 1
+    work.counts[DEEPEST] = max(work.counts[DEEPEST], depth)
+    legal = legal_points(own, opp, node[KO], question.board, question.flags)
+    if legal == 0 or question.flags & TERRITORY_KEPT == 0:
+        _add_pass(work, table, question, depth)
+    while legal:
+        p = legal & -legal
+        legal ^= p
+        new_own, new_opp, ko = play(own, opp, p, question.board)
+        child = work.children[depth, node[COUNT]]
+        child[A], child[B] = (new_own, new_opp) if turn == 0 else (new_opp, new_own)
+        child[BAN] = _NOWHERE
+        if ko == 0 and turn == 0 and question.bans:
+            child[BAN], ko = _banned(work, depth, child[A], child[B], question.board)
+        child[KO], child[TURN], child[PASSES], child[MOVE] = ko, 1 - turn, 0, p
+        child[KEY] = position_key(child[A], child[B], ko, 1 - turn, 0, question.size)
+        if depth < 8 and _is_known(work, depth, child[KEY]):  # the same by symmetry
+            continue
+        node[COUNT] += 1
+        child[LOOP] = _repeated(work, depth, child, question.flags)
+        if child[LOOP] != _NOWHERE:
+            child[PHI], child[DELTA] = _numbers(False, child[TURN])
+        else:
+            _assess(table, question, child)
+    work.counts[POSITIONS] += node[COUNT]
+
+
+@njit(cache=True, nogil=True)
+def _add_pass(work, table, question, depth):  # type: ignore[no-untyped-def]
+    node = work.nodes[depth]
+    child = work.children[depth, node[COUNT]]
+    node[COUNT] += 1
+    child[A], child[B], child[KO], child[TURN], child[PASSES], child[MOVE] = node[A], node[B], 0, 1 - node[TURN], 1, 0
+    child[LOOP], child[BAN] = _NOWHERE, _NOWHERE
+    if node[PASSES]:
+        child[RANK] = 0
+        won = margin(node[A], node[B], question.board) >= question.need
+        child[PHI], child[DELTA] = _numbers(won, child[TURN])
+        child[KEY] = -1
+    else:
+        child[KEY] = position_key(node[A], node[B], 0, 1 - node[TURN], 1, question.size)
+        _assess(table, question, child)
+
+
+@njit(cache=True, nogil=True)
+def _is_known(work, depth, key):  # type: ignore[no-untyped-def]
+    for k in range(work.nodes[depth, COUNT]):
+        if work.children[depth, k, KEY] == key:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _repeated(work, depth, child, flags):  # type: ignore[no-untyped-def]
+    """Where on the line the position of a child stood before, or _NOWHERE."""
+    place = child[A] | child[B] << 32
+    if flags & POSITIONAL == 0:
+        place |= child[TURN] << 60
+    for k in range(depth, -1, -1):
+        if work.nodes[k, PLACE] == place:
+            return k
+    return _NOWHERE
+
+
+@njit(cache=True, nogil=True)
+def _banned(work, depth, a, b, board):  # type: ignore[no-untyped-def]
+    """A point where b may not play now, since that would bring back a position of the line; 0 if there is none."""
+    for k in range(depth - 1, -1, -1):
+        old_a, old_b = work.nodes[k, PLACE] & _POINTS, work.nodes[k, PLACE] >> 32
+        p = old_b & ~b
+        if p & (p - 1) == 0 and p and b & ~old_b == 0 and old_a & ~a == 0:
+            new_b, new_a, _ = play(b, a, p, board)
+            if new_b == old_b and new_a == old_a:
+                return k, p
+    return _NOWHERE, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def _assess(table, question, child):  # type: ignore[no-untyped-def]
+    """Set phi and delta of a new child: from the table, by safe points, or by a guess."""
+    phi, delta, rank = probe(table, child[KEY])
+    if phi | delta:
+        child[PHI], child[DELTA], child[RANK] = phi, delta, rank
+        return
+    child[RANK] = 0
+    a, b, turn = child[A], child[B], child[TURN]
+    points = count(question.board)
+    kept = safe_points(a, b, question.board)
+    if 2 * count(kept) - points >= question.need and not (child[PASSES] and turn == 1 and kept & b):
+        child[PHI], child[DELTA] = _numbers(True, turn)
+        return
+    kept = safe_points(b, a, question.board)
+    if points - 2 * count(kept) < question.need and not (child[PASSES] and turn == 0 and kept & a):
+        child[PHI], child[DELTA] = _numbers(False, turn)
+        return
+    ahead = _estimate(a, b, question.board) - question.need
+    to_prove, to_refute = 1 + max(0, -ahead) // 2, 1 + max(0, ahead) // 2
+    child[PHI], child[DELTA] = (to_prove, to_refute) if turn == 0 else (to_refute, to_prove)
+
+
+@njit(cache=True, nogil=True)
+def _estimate(a, b, board):  # type: ignore[no-untyped-def]
+    """A guess at the margin: whose stones are nearer, within two steps."""
+    for _ in range(2):
+        empty = board & ~(a | b)
+        near_a, near_b = neighbours(a) & empty, neighbours(b) & empty
+        a |= near_a & ~near_b
+        b |= near_b & ~near_a
+    return count(a) - count(b)

@@ -1,0 +1,215 @@
+"""Who wins a position of Go by force: `solve`, and `Solver` for many questions about one game.
+
+A *claim* is that a player forces a margin of at least so many points. A solver tries to prove claims by `dfpn`; a
+proven claim holds under every superko rule. A position is solved when "Black wins" or "White wins" is proven. It may
+happen that neither can be: then who wins depends on how repetition is treated.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.games import go
+from tengen.games.go.rules import POSITIONAL, RuleSet
+from tengen.solve import dfpn
+from tengen.solve.bitboard import WIDTH, board_points
+from tengen.solve.symmetry import position_key
+from tengen.solve.table import new_table
+
+SLICE: Final = 100_000  # nodes between two looks at what the caller wants
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That a player forces at least this margin, as the player sees it and without komi."""
+
+    color: int
+    margin: int
+
+    def __str__(self) -> str:
+        return f"{_NAMES[self.color]} by {self.margin} or more"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a search found out about a position."""
+
+    winner: int | None
+    """BLACK, WHITE, EMPTY if each can force at least a draw, or None if nothing is proven."""
+    claims: tuple[Claim, ...]
+    """What is proven, and has the winner for a consequence."""
+    exhausted: bool
+    """Whether no winner can be proven, however long one searches: it depends on the repetition rule."""
+    nodes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the search for a claim has come."""
+
+    claim: Claim
+    nodes: int
+    positions: int
+    seconds: float
+    depth: int
+    to_prove: int
+    """The proof number: about how many positions have still to be won."""
+    to_refute: int
+    fill: float
+    """The share of the table that is in use."""
+
+
+Report = Callable[[Progress], bool]
+"""Called now and then; returns whether to go on."""
+
+
+def solve(state: go.State, memory: float = 0.25, nodes: int | None = None) -> Verdict:
+    """Who wins this position by force; `nodes` limits the search, `memory` (in GB) its tables.
+
+    >>> import tengen
+    >>> from tengen.solve.go_solver import solve
+    >>> solve(tengen.go.State.new(3, "simple-go", komi=8.5)).winner == tengen.go.BLACK
+    True
+    """
+    return Solver(state.size, state.rules, memory).verdict(state, nodes)
+
+
+class Solver:
+    """Proves claims about positions of one board size and rule set, and remembers what it found."""
+
+    def __init__(self, size: int, rules: RuleSet, memory: float = 0.25, superko: bool = False) -> None:
+        """`memory`: in GB, for all tables.
+
+        `superko`: let moves of the opponent that repeat a position of the line be illegal, as under positional superko,
+        rather than count against the claim. More is found then, but it is not proven: see docs/solver.md.
+        """
+        if rules.scoring != "area":
+            raise ValueError(f"{rules.name} rules count territory: the solver knows only rules that count area")
+        if superko and not rules.flags & POSITIONAL:
+            raise ValueError(f"{rules.name} rules have no positional superko")
+        self.size, self.rules, self.superko = size, rules, superko
+        self.board = board_points(size)
+        self._memory = memory
+        self._tables: dict[Claim, NDArray[np.int64]] = {}
+
+    def verdict(self, state: go.State, nodes: int | None = None) -> Verdict:
+        """Who wins at the komi of the state."""
+        self._check(state)
+        started, spent = time.perf_counter(), 0
+        komi = state.compensation
+        strict = {color: Claim(color, math.floor(give) + 1) for color, give in ((go.BLACK, komi), (go.WHITE, -komi))}
+        open_claims = [strict[state.to_play], strict[go.BLACK + go.WHITE - state.to_play]]
+        budget = SLICE
+        while open_claims:
+            for claim in tuple(open_claims):
+                room = budget if nodes is None else min(budget, max(1, nodes - spent))
+                found, used = self._search(state, claim, room)
+                spent += used
+                if found:
+                    return Verdict(claim.color, (claim,), False, spent, time.perf_counter() - started)
+                if found is False:
+                    open_claims.remove(claim)
+            if nodes is not None and spent >= nodes and open_claims:
+                return Verdict(None, (), False, spent, time.perf_counter() - started)
+            budget *= 2
+        draws = self._draws(state) if komi == math.floor(komi) else ()
+        winner = go.EMPTY if len(draws) == 2 else None
+        return Verdict(winner, draws, winner is None, spent, time.perf_counter() - started)
+
+    def prove(
+        self, state: go.State, claim: Claim, report: Report | None = None, nodes: int | None = None
+    ) -> bool | None:
+        """Whether a claim is true; None if the search was stopped. False only says that this way cannot prove it."""
+        self._check(state)
+        work = self.workspace(state, claim)
+        started = time.perf_counter()
+        while True:
+            left = SLICE if nodes is None else min(SLICE, nodes - int(work.counts[dfpn.NODES]))
+            phi, delta = dfpn.search(work, self.table(claim), self.question(claim), left)
+            ours = state.to_play == claim.color
+            if phi == 0 or delta == 0:
+                return bool((phi == 0) == ours)
+            if nodes is not None and work.counts[dfpn.NODES] >= nodes:
+                return None
+            if report is not None and not report(self._progress(work, claim, started, phi, delta, ours)):
+                return None
+
+    def question(self, claim: Claim) -> dfpn.Question:
+        """The claim as kernels know it."""
+        return dfpn.Question(claim.margin, self.size, self.board, self.rules.flags, self.superko)
+
+    def table(self, claim: Claim) -> NDArray[np.int64]:
+        """int64[entries, 2]: what is known with regard to a claim; two claims are kept, the older one goes."""
+        if claim not in self._tables:
+            while len(self._tables) >= 2:
+                del self._tables[next(iter(self._tables))]
+            self._tables[claim] = new_table(self._memory / 2)
+        return self._tables[claim]
+
+    def set_table(self, claim: Claim, table: NDArray[np.int64]) -> None:
+        """Use this table for a claim: one of `new_table`'s, filled or not."""
+        self._tables[claim] = table
+
+    def _search(self, state: go.State, claim: Claim, nodes: int) -> tuple[bool | None, int]:
+        work = self.workspace(state, claim)
+        phi, delta = dfpn.search(work, self.table(claim), self.question(claim), nodes)
+        found = None if phi and delta else bool((phi == 0) == (state.to_play == claim.color))
+        return found, int(work.counts[dfpn.NODES])
+
+    def _draws(self, state: go.State) -> tuple[Claim, ...]:
+        """Which players can force at least a draw."""
+        komi = int(state.compensation)
+        claims = Claim(go.BLACK, komi), Claim(go.WHITE, -komi)
+        return tuple(claim for claim in claims if self.prove(state, claim))
+
+    def workspace(self, state: go.State, claim: Claim) -> dfpn.Workspace:
+        """Room for a search that begins with this state."""
+        work = dfpn.new_workspace()
+        a, b = points_of(state, claim.color), points_of(state, go.BLACK + go.WHITE - claim.color)
+        ko = 0 if state.ko_point is None else bit_of(state.ko_point, state.size)
+        turn, passes = int(state.to_play != claim.color), int(state.last_move == go.PASS)
+        work.nodes[0, : dfpn.KEY + 1] = a, b, ko, turn, passes, position_key(a, b, ko, turn, passes, self.size)
+        return work
+
+    def _progress(
+        self, work: dfpn.Workspace, claim: Claim, started: float, phi: int, delta: int, ours: bool
+    ) -> Progress:
+        table = self.table(claim)
+        sample = table[: 1 << 16, 0]
+        nodes, positions, deepest = (int(number) for number in work.counts)
+        prove, refute = (phi, delta) if ours else (delta, phi)
+        fill = float(np.count_nonzero(sample)) / len(sample)
+        return Progress(claim, nodes, positions, time.perf_counter() - started, deepest, int(prove), int(refute), fill)
+
+    def _check(self, state: go.State) -> None:
+        if (state.size, state.rules) != (self.size, self.rules):
+            raise ValueError(f"this solver is for {self.size}x{self.size} under {self.rules.name} rules")
+        if state.is_over:
+            raise ValueError(f"the game is over: {state.result()}")
+
+
+def points_of(state: go.State, color: int) -> int:
+    """The stones of a colour as a bit set of `solve.bitboard`."""
+    return sum(1 << WIDTH * int(row) + int(col) for row, col in zip(*np.nonzero(state.stones == color)))
+
+
+def bit_of(point: int, size: int) -> int:
+    """A point of a board as a bit set."""
+    return 1 << WIDTH * (point // size) + point % size
+
+
+def point_of(bit: int, size: int) -> int:
+    """The point of a bit; PASS for 0."""
+    if bit == 0:
+        return go.PASS
+    row, col = divmod(bit.bit_length() - 1, WIDTH)
+    return row * size + col
+
+
+_NAMES: Final = {go.BLACK: "Black", go.WHITE: "White"}

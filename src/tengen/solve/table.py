@@ -1,0 +1,67 @@
+"""The transposition table: what is known of positions, by their exact keys, in buckets of four.
+
+An entry is two int64: the key, and `phi | delta << 24 | log2(work) << 48 | rank << 54`, where the rank of a proven
+position is how many plies its proof takes at most (0: none is known). A new position takes the place of the one in its
+bucket that took the least work.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+INFINITY: Final = (1 << 24) - 1
+"""Of proof numbers: the other side has won."""
+_BUCKET: Final = 4
+_PRESENT: Final = 1 << 57  # so that no key is 0
+_SPREAD: Final = -7046029254386353131  # 2^64 / golden ratio: multiplicative hashing
+ENTRY_BYTES: Final = 16
+HIGHEST_RANK: Final = (1 << 9) - 1
+
+
+def new_table(gigabytes: float) -> NDArray[np.int64]:
+    """int64[entries, 2]: an empty table of the largest power of two that fits."""
+    entries = 1 << max(10, int(gigabytes * 1e9 / ENTRY_BYTES).bit_length() - 1)
+    room = np.zeros((entries + _BUCKET, 2), np.int64)
+    start = -room.ctypes.data % (_BUCKET * ENTRY_BYTES) // ENTRY_BYTES  # a bucket is a line of the processor's cache
+    return room[start : start + entries]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _bucket(table, key):  # type: ignore[no-untyped-def]
+    mixed = (key ^ key >> 29) * _SPREAD
+    return (mixed >> 20 ^ mixed >> 43) & (table.shape[0] // _BUCKET - 1)
+
+
+@njit(cache=True, nogil=True)
+def probe(table, key):  # type: ignore[no-untyped-def]
+    """(phi, delta, rank) of a position, or zeros if it is not in the table."""
+    first = _bucket(table, key) * _BUCKET
+    wanted = key | _PRESENT
+    for k in range(first, first + _BUCKET):
+        if table[k, 0] == wanted:
+            numbers = table[k, 1]
+            return numbers & INFINITY, numbers >> 24 & INFINITY, numbers >> 54
+    return np.int64(0), np.int64(0), np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def store(table, key, phi, delta, work, rank):  # type: ignore[no-untyped-def]
+    """Keep a position's numbers and how many expansions they took."""
+    first = _bucket(table, key) * _BUCKET
+    wanted = key | _PRESENT
+    place, least = first, np.int64(1) << 62
+    for k in range(first, first + _BUCKET):
+        if table[k, 0] == wanted:
+            place = k
+            break
+        effort = table[k, 1] >> 48 & 63
+        if effort < least:
+            place, least = k, effort
+    effort = np.int64(1)
+    while work > 1:
+        work >>= 1
+        effort += 1
+    table[place, 0] = wanted
+    table[place, 1] = phi | delta << 24 | effort << 48 | min(rank, HIGHEST_RANK) << 54
