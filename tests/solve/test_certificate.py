@@ -1,0 +1,87 @@
+"""Proofs on paper: what the solver proves, the checker accepts, and nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tengen.games import go
+from tengen.games.go.rules import get_rules
+from tengen.solve.bitboard import board_points
+from tengen.solve.bitboard import count as count_points
+from tengen.solve.certificate import Certificate
+from tengen.solve.check import CertificateError, _board, check, safe_points
+from tengen.solve.extract import extract
+from tengen.solve.go_solver import Claim, Solver, points_of
+from tengen.solve.safety import safe_points as fast_safe_points
+
+from .test_bitboard import random_states
+
+
+def proof(size: int, rules: str, color: int, margin: int) -> Certificate:
+    state = go.State.new(size, rules, komi=0.5)
+    solver = Solver(size, get_rules(rules), memory=0.1)
+    claim = Claim(color, margin)
+    assert solver.prove(state, claim)
+    return extract(solver, state, claim)
+
+
+@pytest.fixture(scope="module")
+def nine_points() -> Certificate:
+    return proof(3, "simple-go", go.BLACK, 9)
+
+
+@pytest.mark.parametrize("rules", ["simple-go", "chinese"])
+def test_the_proof_of_3x3_is_accepted(rules: str, tmp_path: Path) -> None:
+    certificate = proof(3, rules, go.BLACK, 9)
+    certificate.save(tmp_path / "proof.safetensors")
+    loaded = Certificate.load(tmp_path / "proof.safetensors")
+    assert loaded.promise == certificate.promise
+    checked = check(loaded)
+    assert checked.positions == len(certificate.keys) > 10
+    assert checked.ended > 0
+
+
+def test_a_proof_of_too_much_is_refused(nine_points: Certificate) -> None:
+    with pytest.raises(CertificateError):
+        check(replace(nine_points, promise=replace(nine_points.promise, margin=10)))
+
+
+def test_a_proof_for_the_other_player_is_refused(nine_points: Certificate) -> None:
+    with pytest.raises(CertificateError):
+        check(replace(nine_points, promise=replace(nine_points.promise, color=go.WHITE)))
+
+
+def test_a_proof_with_a_missing_position_is_refused(nine_points: Certificate) -> None:
+    for left_out in range(len(nine_points.keys)):
+        keys, moves = np.delete(nine_points.keys, left_out), np.delete(nine_points.moves, left_out)
+        with pytest.raises(CertificateError, match="has no move"):
+            check(replace(nine_points, keys=keys, moves=moves))
+
+
+def test_a_proof_with_another_first_move_is_refused(nine_points: Certificate) -> None:
+    moves = nine_points.moves.copy()
+    moves[0] = 0  # the corner; key 0 is the empty board
+    with pytest.raises(CertificateError):
+        check(replace(nine_points, moves=moves))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a proof")
+    with pytest.raises(ValueError, match="not a certificate"):
+        Certificate.load(path)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_the_checker_finds_the_same_safe_points_as_the_solver(size: int) -> None:
+    found = 0
+    for state in random_states(size, get_rules("simple-go"), 40, seed=size):
+        for color in (go.BLACK, go.WHITE):
+            other = go.BLACK + go.WHITE - color
+            fast = fast_safe_points(points_of(state, color), points_of(state, other), board_points(size))
+            slow = safe_points(_board(state, color))
+            assert {5 * (point // size) + point % size for point in slow} == {p for p in range(25) if fast >> p & 1}
+            found += int(count_points(fast)) > 0
+    assert found > 20
