@@ -1,9 +1,17 @@
 """Pictures of a tournament: ratings as bars with their intervals, and the cross table as a heat map."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from matplotlib.figure import Figure
 
 from tengen._figures import BLUE, GREY, as_png, dress
 from tengen.arena.standings import Standings
+from tengen.arena.statistics import Score
+from tengen.games.game import get_game
+
+if TYPE_CHECKING:
+    from tengen.arena.generation_table import GenerationTable
 
 _LONGEST = 44  # characters of a name
 
@@ -38,27 +46,61 @@ def draw_crosstable(standings: Standings) -> bytes:
     names = [player.name for player in standings.players]
     size = 0.72 * len(names)
     figure = Figure(figsize=(max(5.5, 4.2 + size), max(3.6, 2.6 + 0.8 * size)), dpi=130, layout="constrained")
+    table = standings.table
+    played = {(one, other) for one in names for other in names if one != other and table[one, other].games}
+    scores = [[table[one, other].mean if one != other else float("nan") for other in names] for one in names]
+    texts = [[_cell(table[one, other]) if (one, other) in played else "" for other in names] for one in names]
+    rows = [f"{_short(name)}  {place}" for place, name in enumerate(names, 1)]
+    columns = [str(place) for place in range(1, len(names) + 1)]
+    _heat_map(figure, scores, texts, rows, columns, "Score of each agent (row) against each other (column)")
+    return as_png(figure)
+
+
+def draw_generations(table: "GenerationTable") -> bytes:
+    """The scores of generations as first players against generations as second players, as a PNG."""
+    numbers, (rows, columns) = table.generations, table.names()
+    size = 0.6 * len(numbers)
+    figure = Figure(figsize=(max(5.5, 2.6 + size), max(3.6, 1.8 + 0.7 * size)), dpi=130, layout="constrained")
+    scores = [[table.score(first, second) for second in numbers] for first in numbers]
+    texts = [[f"{score:.2f}" if score == score else "" for score in row] for row in scores]
+    rows = [f"{name}  ({table.first_average(number):.3f})" for number, name in zip(numbers, rows)]
+    columns = [f"{name}\n({table.second_average(number):.3f})" for number, name in zip(numbers, columns)]
+    game = get_game(table.options.game)
+    title = f"Score of {game.players[0]} (row) against {game.players[1]} (column), averages in brackets"
+    _heat_map(figure, scores, texts, rows, columns, title)
+    about = f"{game.describe(table.options)}; {table.settings.games:,} games a pair"
+    figure.axes[0].set_xlabel(f"{about} after {table.settings.random_moves} random moves", color=GREY, fontsize=9)
+    return as_png(figure)
+
+
+def _heat_map(
+    figure: Figure,
+    scores: Sequence[Sequence[float]],
+    texts: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+) -> None:
+    """Scores, 0 to 1, as colours with texts on them; grey where there is none."""
     axes = figure.subplots()
-    scores = [[standings.table[one, other].mean if one != other else float("nan") for other in names] for one in names]
     image = axes.imshow(scores, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
-    for row, one in enumerate(names):
-        for column, other in enumerate(names):
-            if one == other or not standings.table[one, other].games:
-                continue
-            score = standings.table[one, other]
-            ink = "white" if abs(score.mean - 0.5) > 0.3 else "#1f2937"
-            text = f"{score.mean:.0%}\n{score.points:g}/{score.games}"
+    for row, line in enumerate(texts):
+        for column, text in enumerate(line):
+            ink = "white" if abs(scores[row][column] - 0.5) > 0.3 else "#1f2937"
             axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=8)
-    axes.set_yticks(range(len(names)), [f"{_short(name)}  {place}" for place, name in enumerate(names, 1)])
-    axes.set_xticks(range(len(names)), [str(place) for place in range(1, len(names) + 1)])
-    dress(axes, "Score of each agent (row) against each other (column)")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(columns)), columns)
+    dress(axes, title)
     axes.grid(visible=False)
-    axes.set_facecolor("#d1d5db")  # of the diagonal
+    axes.set_facecolor("#d1d5db")
     axes.tick_params(length=0)
     bar = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=0.8)
     bar.ax.set_yticklabels(["loses all", "even", "wins all"], fontsize=9)
     bar.outline.set_visible(False)
-    return as_png(figure)
+
+
+def _cell(score: Score) -> str:
+    return f"{score.mean:.0%}\n{score.points:g}/{score.games}"
 
 
 def _short(name: str) -> str:

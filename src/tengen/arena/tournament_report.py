@@ -37,8 +37,8 @@ def write_report(
     pictures = {"ratings": draw_ratings(standings, title), "crosstable": draw_crosstable(standings)}
     for name, picture in pictures.items():
         write_atomically(folder / f"{name}.png", picture)
-    write_atomically(folder / "ratings.csv", _csv(_rating_rows(standings)))
-    write_atomically(folder / "crosstable.csv", _csv(_cross_rows(standings)))
+    write_atomically(folder / "ratings.csv", as_csv(_rating_rows(standings)))
+    write_atomically(folder / "crosstable.csv", as_csv(_cross_rows(standings)))
     found = {"settings": dict(settings), "games_wanted": games_wanted, **_as_json(standings, matches)}
     write_atomically(folder / "tournament.json", (json.dumps(found, indent=1) + "\n").encode())
     page = render_page(
@@ -169,7 +169,8 @@ def _html_forfeits(standings: Standings) -> str:
     return f"<h2>Games lost by errors</h2><ul>{''.join(lines)}</ul>" if lines else ""
 
 
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
+def as_csv(rows: Iterable[Sequence[object]]) -> bytes:
+    """Rows as a CSV file."""
     file = StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue().encode()

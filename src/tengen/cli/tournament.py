@@ -1,9 +1,10 @@
 """`tengen tournament`: a round robin of agents, with a cross table, ratings and pictures."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tengen.cli.game_options import (
     DoubleStep,
@@ -18,6 +19,7 @@ from tengen.cli.game_options import (
     given_options,
 )
 from tengen.cli.match_options import MaxMoves, OpeningMoves, Seconds, Workers
+from tengen.cli.tournament_generations import generations
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +28,19 @@ if TYPE_CHECKING:
     from tengen.arena.tournament import Tournament
 
 
-def tournament(
+class _AgentsByDefault(TyperGroup):
+    """A group whose command `agents` need not be named: `tengen tournament SPEC SPEC` is a round robin."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if named else ["agents", *args])
+
+
+tournament = typer.Typer(cls=_AgentsByDefault, help="Let every two of several agents play a match, and rate them all.")
+
+
+@tournament.command()
+def agents(
     specs: Annotated[
         list[str],
         typer.Argument(
@@ -71,6 +85,9 @@ def tournament(
 
     Foreign engines too:
     [cyan]tengen tournament uct gnugo="gtp:gnugo --mode gtp" policy:go9 --anchor gnugo[/cyan]
+
+    All generations of a run of `tengen learn generations`:
+    [cyan]tengen tournament generations runs/simple-go-k3.5[/cyan] (see its --help)
     """
     import choix  # noqa: F401  what ratings and pictures need, so that it is not missed after the games
     import matplotlib  # noqa: F401
@@ -79,9 +96,9 @@ def tournament(
     from tengen.arena.tournament import Entrant, Tournament, saved_results
 
     entrants = tuple(map(Entrant.of, specs))
-    agents = [entrant.spec for entrant in entrants]
+    chosen = [entrant.spec for entrant in entrants]
     given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
-    options = choose_options(choose_game(game, agents), given, agents)
+    options = choose_options(choose_game(game, chosen), given, chosen)
     plan = Tournament(entrants, options, games, seed, opening_moves, max_moves, seconds, anchor)
     folder = Path("tournaments") / plan.folder_name if out is None else out
     stopped = False
@@ -129,3 +146,6 @@ def _show(console: "Console", plan: "Tournament", standings: "Standings") -> Non
         for reason, games in reasons.items():
             line = f"Forfeited     {player.name}: {reason} ({', '.join(games)})"
             console.print(line, soft_wrap=True, markup=False)
+
+
+tournament.command()(generations)
