@@ -4,7 +4,8 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -17,11 +18,18 @@ Setting = str | int | float | bool
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write aside, sync, rename: whoever looks sees the old file or the new one, whole, even after a power cut."""
+    """Write a file so that whoever looks sees the old one or the new one, whole, even after a power cut."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write aside, sync, rename: like `write_atomically`, for what is too large to have in memory twice."""
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with aside.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)

@@ -41,6 +41,7 @@ from tengen.cli.match import match
 from tengen.cli.models import models
 from tengen.cli.perft import perft
 from tengen.cli.play import PLAY_EPILOG, play
+from tengen.cli.solve import solve
 from tengen.cli.tables import tables
 from tengen.cli.tournament import tournament
 from tengen.cli.uci import EPILOG as UCI_EPILOG
@@ -153,6 +154,7 @@ app.add_typer(tournament, name="tournament")
 app.command()(explain)
 app.command()(perft)
 app.command()(agents)
+app.add_typer(solve, name="solve")
 app.add_typer(tables, name="tables")
 app.add_typer(data, name="data")
 app.add_typer(learn, name="learn")

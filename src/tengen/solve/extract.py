@@ -43,6 +43,17 @@ def extract(
     return Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8))
 
 
+def main_line(solver: Solver, state: go.State, claim: Claim, longest: int = 60) -> list[int]:
+    """The line of a proven claim in which the opponent holds out longest, up to where enough points are safe."""
+    strategy = _Strategy(solver, claim)
+    node: Node | None = strategy.root(state)
+    moves: list[int] = []
+    while node is not None and len(moves) < longest:
+        move, node = strategy.choose(node) if node[TURN] == 0 else strategy.resist(node)
+        moves.append(move)
+    return moves
+
+
 class _Strategy:
     """What a solver's table knows of a proof."""
 
@@ -77,6 +88,13 @@ class _Strategy:
             if child[PHI] != 0:
                 self._search(tuple(child[: KEY + 1].tolist()))
         return [tuple(child[: KEY + 1].tolist()) for child in children if child[PHI] != 0 or child[RANK]]
+
+    def resist(self, node: Node) -> tuple[int, Node | None]:
+        """The opponent's move after which the proof is longest, and the node after it unless the promise is kept."""
+        self._expand(node)
+        best = max(self._children(), key=lambda child: int(child[RANK]))
+        after = tuple(best[: KEY + 1].tolist())
+        return point_of(int(best[MOVE]), self.solver.size), after if best[RANK] else None
 
     def board(self, node: Node) -> tuple["np.ndarray[tuple[int], np.dtype[np.int8]]", int, bool]:
         """The stones of a node as int8[N * N], the ko point or -1, and whether a pass came last."""

@@ -97,30 +97,31 @@ class Solver:
         self.board = board_points(size)
         self._memory = memory
         self._tables: dict[Claim, NDArray[np.int64]] = {}
+        self.nodes = 0
+        """How many nodes all searches so far have expanded."""
 
     def verdict(self, state: go.State, nodes: int | None = None) -> Verdict:
         """Who wins at the komi of the state."""
         self._check(state)
-        started, spent = time.perf_counter(), 0
+        started, before = time.perf_counter(), self.nodes
         komi = state.compensation
-        strict = {color: Claim(color, math.floor(give) + 1) for color, give in ((go.BLACK, komi), (go.WHITE, -komi))}
-        open_claims = [strict[state.to_play], strict[go.BLACK + go.WHITE - state.to_play]]
+        open_claims = list(winning_claims(state))
         budget = SLICE
         while open_claims:
             for claim in tuple(open_claims):
-                room = budget if nodes is None else min(budget, max(1, nodes - spent))
-                found, used = self._search(state, claim, room)
-                spent += used
+                spent = self.nodes - before
+                if nodes is not None and spent >= nodes:
+                    return Verdict(None, (), False, spent, time.perf_counter() - started)
+                found = self.prove(state, claim, nodes=budget if nodes is None else min(budget, nodes - spent))
                 if found:
+                    spent = self.nodes - before
                     return Verdict(claim.color, (claim,), False, spent, time.perf_counter() - started)
                 if found is False:
                     open_claims.remove(claim)
-            if nodes is not None and spent >= nodes and open_claims:
-                return Verdict(None, (), False, spent, time.perf_counter() - started)
             budget *= 2
         draws = self._draws(state) if komi == math.floor(komi) else ()
         winner = go.EMPTY if len(draws) == 2 else None
-        return Verdict(winner, draws, winner is None, spent, time.perf_counter() - started)
+        return Verdict(winner, draws, winner is None, self.nodes - before, time.perf_counter() - started)
 
     def prove(
         self, state: go.State, claim: Claim, report: Report | None = None, nodes: int | None = None
@@ -131,7 +132,9 @@ class Solver:
         started = time.perf_counter()
         while True:
             left = SLICE if nodes is None else min(SLICE, nodes - int(work.counts[dfpn.NODES]))
+            before = int(work.counts[dfpn.NODES])
             phi, delta = dfpn.search(work, self.table(claim), self.question(claim), left)
+            self.nodes += int(work.counts[dfpn.NODES]) - before
             ours = state.to_play == claim.color
             if phi == 0 or delta == 0:
                 return bool((phi == 0) == ours)
@@ -152,15 +155,9 @@ class Solver:
             self._tables[claim] = new_table(self._memory / 2)
         return self._tables[claim]
 
-    def set_table(self, claim: Claim, table: NDArray[np.int64]) -> None:
-        """Use this table for a claim: one of `new_table`'s, filled or not."""
-        self._tables[claim] = table
-
-    def _search(self, state: go.State, claim: Claim, nodes: int) -> tuple[bool | None, int]:
-        work = self.workspace(state, claim)
-        phi, delta = dfpn.search(work, self.table(claim), self.question(claim), nodes)
-        found = None if phi and delta else bool((phi == 0) == (state.to_play == claim.color))
-        return found, int(work.counts[dfpn.NODES])
+    def knows(self, claim: Claim) -> bool:
+        """Whether there is a table for this claim already."""
+        return claim in self._tables
 
     def _draws(self, state: go.State) -> tuple[Claim, ...]:
         """Which players can force at least a draw."""
@@ -192,6 +189,13 @@ class Solver:
             raise ValueError(f"this solver is for {self.size}x{self.size} under {self.rules.name} rules")
         if state.is_over:
             raise ValueError(f"the game is over: {state.result()}")
+
+
+def winning_claims(state: go.State) -> tuple[Claim, Claim]:
+    """What the player to move has to force in order to win, and what the other one has to."""
+    komi = state.compensation
+    black, white = Claim(go.BLACK, math.floor(komi) + 1), Claim(go.WHITE, math.floor(-komi) + 1)
+    return (black, white) if state.to_play == go.BLACK else (white, black)
 
 
 def points_of(state: go.State, color: int) -> int:

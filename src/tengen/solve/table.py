@@ -5,11 +5,14 @@ position is how many plies its proof takes at most (0: none is known). A new pos
 bucket that took the least work.
 """
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from tengen._files import atomic_file
 
 INFINITY: Final = (1 << 24) - 1
 """Of proof numbers: the other side has won."""
@@ -18,6 +21,8 @@ _PRESENT: Final = 1 << 57  # so that no key is 0
 _SPREAD: Final = -7046029254386353131  # 2^64 / golden ratio: multiplicative hashing
 ENTRY_BYTES: Final = 16
 HIGHEST_RANK: Final = (1 << 9) - 1
+_WORTH_SAVING: Final = 3  # log2 of the work, plus 1
+_CHUNK: Final = 1 << 20
 
 
 def new_table(gigabytes: float) -> NDArray[np.int64]:
@@ -26,6 +31,32 @@ def new_table(gigabytes: float) -> NDArray[np.int64]:
     room = np.zeros((entries + _BUCKET, 2), np.int64)
     start = -room.ctypes.data % (_BUCKET * ENTRY_BYTES) // ENTRY_BYTES  # a bucket is a line of the processor's cache
     return room[start : start + entries]
+
+
+def save_table(table: NDArray[np.int64], path: Path) -> int:
+    """Write all entries that took some work; returns how many."""
+    kept = table[(table[:, 1] >> 48 & 63) >= _WORTH_SAVING]
+    with atomic_file(path) as file:
+        np.save(file, kept, allow_pickle=False)
+    return len(kept)
+
+
+def load_table(table: NDArray[np.int64], path: Path) -> int:
+    """Put the entries of a file into a table, of whatever size; returns how many there are."""
+    saved = np.load(path, mmap_mode="r", allow_pickle=False)
+    if saved.ndim != 2 or saved.shape[1] != 2 or saved.dtype != np.int64:
+        raise ValueError(f"{path} is not a table of the solver: delete it to begin anew")
+    for start in range(0, len(saved), _CHUNK):
+        _put(table, np.array(saved[start : start + _CHUNK]))
+    return len(saved)
+
+
+@njit(cache=True, nogil=True)
+def _put(table, entries):  # type: ignore[no-untyped-def]
+    for k in range(entries.shape[0]):
+        numbers = entries[k, 1]
+        work = np.int64(1) << ((numbers >> 48 & 63) - 1)
+        store(table, entries[k, 0] & ~_PRESENT, numbers & INFINITY, numbers >> 24 & INFINITY, work, numbers >> 54)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

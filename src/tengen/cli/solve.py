@@ -1,0 +1,21 @@
+"""`tengen solve`: exact solutions of small boards.
+
+The group lives here; each of its commands is one function in a file of its own, as with `tengen tables`.
+"""
+
+import typer
+
+from tengen.cli.solve_check import check
+from tengen.cli.solve_go import go
+
+solve = typer.Typer(no_args_is_help=True, help="Solve Go on boards up to 5x5, and check the proofs.")
+
+
+@solve.callback()
+def _group() -> None:
+    """Solve Go on boards up to 5x5, and check the proofs."""
+
+
+# The commands, in the order in which `tengen solve --help` lists them.
+solve.command()(go)
+solve.command()(check)

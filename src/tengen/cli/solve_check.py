@@ -1,0 +1,43 @@
+"""`tengen solve check`: walk through a proof, move by move, by the rules of the game alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def check(
+    certificate: Annotated[Path, typer.Argument(help="The file, as in solutions/NAME/proof.safetensors.")],
+) -> None:
+    """Check a proof: every move of the opponent must have an answer, and every line must end well.
+
+    The check uses the rules of the game and nothing of the solver. If it fails, the exit code is 1.
+
+    Example: [cyan]tengen solve check solutions/go3-simple-go-8.5/proof.safetensors[/cyan]
+    """
+    from rich.console import Console
+
+    from tengen._kernel_cache import is_cold
+
+    if is_cold():
+        Console(stderr=True).print("compiling the rules engine, once: about a minute")
+
+    from tengen.games import go
+    from tengen.solve.certificate import Certificate
+    from tengen.solve.check import CertificateError
+    from tengen.solve.check import check as check_certificate
+
+    console = Console(highlight=False)
+    proof = Certificate.load(certificate)
+    promise = proof.promise
+    player = "Black" if promise.color == go.BLACK else "White"
+    console.print(promise.state)
+    console.print(f"Claim      {player} by {promise.margin} or more, under {promise.rules} rules without komi")
+    progress = Console(stderr=True)
+    try:
+        with progress.status("checking") as status:
+            checked = check_certificate(proof, lambda count: status.update(f"checked {count:,} positions"))
+    except CertificateError as error:
+        console.print(f"Not proven {error}", style="red", markup=False)
+        raise typer.Exit(1) from None
+    console.print(f"Proven     {checked.positions:,} positions, {checked.moves:,} moves, {checked.ended:,} ends")

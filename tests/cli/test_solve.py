@@ -1,0 +1,66 @@
+"""`tengen solve` from the outside: solved, checked, stopped and resumed."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tengen.cli.main import app
+
+runner = CliRunner()
+
+
+def solve(*arguments: str) -> str:
+    result = runner.invoke(app, ["solve", "go", "--memory", "0.02", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """3x3 solved at komi 8.5."""
+    folder = tmp_path_factory.mktemp("solved")
+    shown = solve("--size", "3", "--komi", "8.5", "--out", str(folder))
+    assert "Black wins at komi 8.5 (Black by 9 or more)" in shown
+    assert "Main line  B2 " in shown
+    return folder
+
+
+def test_the_proof_is_accepted(folder: Path) -> None:
+    result = runner.invoke(app, ["solve", "check", str(folder / "proof.safetensors")])
+    assert result.exit_code == 0, result.output
+    assert "Proven" in result.output
+
+
+def test_solving_again_begins_with_what_is_known(folder: Path) -> None:
+    shown = solve("--size", "3", "--komi", "8.5", "--out", str(folder))
+    assert "positions of an earlier run" in shown
+    assert "Nodes      1\n" in shown
+
+
+def test_a_folder_belongs_to_one_question(folder: Path) -> None:
+    result = runner.invoke(app, ["solve", "go", "--size", "3", "--komi", "7.5", "--out", str(folder)])
+    assert result.exit_code == 2
+    assert "komi" in result.output
+
+
+def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    arguments = "--size", "4", "--komi", "0.5", "--claim", "white", "--out", str(tmp_path)
+    assert "none yet" in solve(*arguments, "--nodes", "20000")
+    assert "positions of an earlier run" in solve(*arguments, "--nodes", "1000")
+
+
+def test_a_game_may_be_given(tmp_path: Path) -> None:
+    shown = solve("--size", "3", "--rules", "chinese", "--komi", "0.5", "--moves", "A1 B2", "--out", str(tmp_path))
+    assert "White wins at komi 0.5" in shown
+
+
+def test_what_is_not_possible_is_refused(tmp_path: Path) -> None:
+    for arguments, message in (
+        (["--claim", "red"], "choose black, white or both"),
+        (["--rules", "japanese"], "count territory"),
+        (["--moves", "C3 C3"], "there is a stone"),
+    ):
+        result = runner.invoke(app, ["solve", "go", "--size", "3", "--out", str(tmp_path), *arguments])
+        assert result.exit_code == 2
+        assert message in result.output
