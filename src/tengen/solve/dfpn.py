@@ -29,6 +29,7 @@ from tengen.solve.table import HIGHEST_RANK, INFINITY, probe, store
 
 LONGEST: Final = 300  # plies in a line
 _MOST_MOVES: Final = 26
+_TO_MOVE: Final = 2  # points that it is worth to be to move
 _LIKELY: Final = 1 << 20  # a proof number
 _POINTS: Final = (1 << 25) - 1
 _NOWHERE: Final = LONGEST  # no position of the line is repeated
@@ -274,8 +275,8 @@ def _assess(table, question, child):  # type: ignore[no-untyped-def]
     if points - 2 * count(kept) < question.need and not (child[PASSES] and turn == 0 and kept & a):
         child[PHI], child[DELTA] = _numbers(False, turn)
         return
-    ahead = _estimate(a, b, question.board) - question.need
-    to_prove, to_refute = 1 + max(0, -ahead) // 2, 1 + max(0, ahead) // 2
+    ahead = _estimate(a, b, question.board) - question.need + (_TO_MOVE if turn == 0 else -_TO_MOVE)
+    to_prove, to_refute = 1 + max(0, -ahead), 1 + max(0, ahead)
     child[PHI], child[DELTA] = (to_prove, to_refute) if turn == 0 else (to_refute, to_prove)
 
 

@@ -19,6 +19,7 @@ INFINITY: Final = (1 << 24) - 1
 _BUCKET: Final = 4
 _PRESENT: Final = 1 << 57  # so that no key is 0
 _SPREAD: Final = -7046029254386353131  # 2^64 / golden ratio: multiplicative hashing
+_HALF: Final = (1 << 32) - 1
 ENTRY_BYTES: Final = 16
 HIGHEST_RANK: Final = (1 << 9) - 1
 _WORTH_SAVING: Final = 3  # log2 of the work, plus 1
@@ -26,8 +27,8 @@ _CHUNK: Final = 1 << 20
 
 
 def new_table(gigabytes: float) -> NDArray[np.int64]:
-    """int64[entries, 2]: an empty table of the largest power of two that fits."""
-    entries = 1 << max(10, int(gigabytes * 1e9 / ENTRY_BYTES).bit_length() - 1)
+    """int64[entries, 2]: an empty table."""
+    entries = max(256, int(gigabytes * 1e9 / ENTRY_BYTES / _BUCKET)) * _BUCKET
     room = np.zeros((entries + _BUCKET, 2), np.int64)
     start = -room.ctypes.data % (_BUCKET * ENTRY_BYTES) // ENTRY_BYTES  # a bucket is a line of the processor's cache
     return room[start : start + entries]
@@ -62,7 +63,7 @@ def _put(table, entries):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, forceinline=True)
 def _bucket(table, key):  # type: ignore[no-untyped-def]
     mixed = (key ^ key >> 29) * _SPREAD
-    return (mixed >> 20 ^ mixed >> 43) & (table.shape[0] // _BUCKET - 1)
+    return (mixed >> 31 & _HALF) * (table.shape[0] // _BUCKET) >> 32
 
 
 @njit(cache=True, nogil=True)
