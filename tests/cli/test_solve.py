@@ -64,3 +64,14 @@ def test_what_is_not_possible_is_refused(tmp_path: Path) -> None:
         result = runner.invoke(app, ["solve", "go", "--size", "3", "--out", str(tmp_path), *arguments])
         assert result.exit_code == 2
         assert message in result.output
+
+
+def test_agents_are_measured_by_the_truth(tmp_path: Path) -> None:
+    table = tmp_path / "mistakes.csv"
+    arguments = "--size 3 --komi 3.5 --positions 20 --from-move 1 --memory 0.02 --csv".split()
+    result = runner.invoke(app, ["solve", "judge", "random", "random:seed=2", *arguments, str(table)])
+    assert result.exit_code == 0, result.output
+    assert "thrown away" in result.output
+    header, *rows = table.read_text().splitlines()
+    assert header.startswith("agent,positions")
+    assert [row.split(",")[1] for row in rows] == ["20", "20"]

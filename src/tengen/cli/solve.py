@@ -7,15 +7,19 @@ import typer
 
 from tengen.cli.solve_check import check
 from tengen.cli.solve_go import go
+from tengen.cli.solve_judge import judge
 
-solve = typer.Typer(no_args_is_help=True, help="Solve Go on boards up to 5x5, and check the proofs.")
+solve = typer.Typer(
+    no_args_is_help=True, help="Solve Go on boards up to 5x5, check the proofs, and measure agents by the truth."
+)
 
 
 @solve.callback()
 def _group() -> None:
-    """Solve Go on boards up to 5x5, and check the proofs."""
+    """Solve Go on boards up to 5x5, check the proofs, and measure agents by the truth."""
 
 
 # The commands, in the order in which `tengen solve --help` lists them.
 solve.command()(go)
 solve.command()(check)
+solve.command()(judge)

@@ -1,0 +1,66 @@
+"""Mistakes by the exact solver, on 3x3."""
+
+import numpy as np
+import pytest
+
+from tengen.agents.agent import Decision
+from tengen.agents.registry import load_agent
+from tengen.arena.mistakes import find_mistakes
+from tengen.games import go
+from tengen.games.go.rules import get_rules
+from tengen.games.state import AnyState
+from tengen.solve.go_solver import Solver
+
+
+class Exact:
+    """Plays a move after which the solver finds it winning, if there is one."""
+
+    name = "exact"
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+
+    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
+        assert isinstance(state, go.State)
+        moves = state.legal_moves()
+        return Decision(next((move for move in moves if self._wins(state.play(move), state.to_play)), moves[0]))
+
+    def _wins(self, state: go.State, player: int) -> bool:
+        return (state.winner() if state.is_over else self._solver.verdict(state).winner) == player
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def solver() -> Solver:
+    return Solver(3, get_rules("simple-go"), memory=0.05)
+
+
+def test_a_random_player_throws_games_away_and_an_exact_one_does_not(solver: Solver) -> None:
+    start = go.State.new(3, "simple-go", komi=3.5)
+    random = find_mistakes(load_agent("random", 1), start, solver, 60, from_move=1, noise=0.5)
+    assert random.sampled == 60
+    assert 0.1 < random.share < 0.9
+    low, high = random.interval
+    assert low < random.share < high
+    exact = find_mistakes(Exact(solver), start, solver, 30, from_move=1, noise=0.5)
+    assert exact.won > 5
+    assert exact.share == 0
+
+
+def test_every_mistake_is_one(solver: Solver) -> None:
+    start = go.State.new(3, "simple-go", komi=3.5)
+    found = find_mistakes(load_agent("random", 2), start, solver, 40, from_move=1, noise=0.5, seed=2)
+    for mistake in found.thrown_away:
+        after = mistake.state.play(mistake.move)
+        assert solver.verdict(mistake.state).winner == mistake.state.to_play
+        assert (after.winner() if after.is_over else solver.verdict(after).winner) == after.to_play or after.is_over
+
+
+def test_the_same_seed_gives_the_same_positions(solver: Solver) -> None:
+    start = go.State.new(3, "simple-go", komi=3.5)
+    twice = [find_mistakes(load_agent("random", 3), start, solver, 20, from_move=1, seed=3) for _ in range(2)]
+    assert twice[0].won == twice[1].won
+    moves = [np.array([mistake.move for mistake in found.thrown_away]) for found in twice]
+    assert np.array_equal(*moves)
