@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tengen.cli import bench_alphago, bench_engine, bench_zero
+from tengen.cli import bench_alphago, bench_engine, bench_generations, bench_zero
 from tengen.cli.main import app
 
 YARDSTICKS = Path(__file__).parents[2] / "benchmarks" / "yardsticks"
@@ -100,3 +100,18 @@ def test_alphago_measures_parts_and_their_search(tmp_path: Path, monkeypatch: py
         assert row["rate"]["per_second"] > 0 and 0 < row["fill"] <= 1
         assert sum(row["shares"].values()) == pytest.approx(1) and min(row["shares"].values()) > -0.1
     assert "filled" in result.output
+
+
+def test_generations_measures_three_kinds_of_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_generations, "RANDOM_GAMES", 50)
+    monkeypatch.setattr(bench_generations, "TRIALS", 4)
+    out = tmp_path / "generations.json"
+    sizes = ["--games", "6", "--searched", "3", "--threads", "2"]
+    result = CliRunner().invoke(app, ["bench", "generations", *sizes, "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(out.read_text())["generations"]["rows"]
+    assert [row["games"] for row in rows] == [50, 6, 3] and [row["stated"] for row in rows] == [100_000, 250_000, 1]
+    for row in rows:
+        assert row["seconds"] > 0 and 20 < row["moves"] < 100
+        assert row["scaled"] == pytest.approx(row["seconds"] * row["stated"] / row["games"])
+    assert "untrained" in result.output

@@ -11,8 +11,11 @@ from tengen.games.options import Options
 from tengen.games.tictactoe.game import TicTacToeOptions
 from tengen.nets.network import Network, build_network
 from tengen.nets.torch_evaluator import TorchEvaluator
-from tengen.search.leaves import AfterMoves, NetworkEvaluation
+from tengen.search.leaves import AfterMoves, NetworkEvaluation, PolicyAndValue, UniformPolicy
 from tengen.search.policy_play import final_results
+from tengen.search.puct import Puct, PuctParameters
+from tengen.search.searcher import Searcher
+from tengen.search.tree_play import TreePlay
 from tengen.search.value_play import ValuePlay, play_at_random
 
 SIMPLE_GO = GoOptions(size=4, rules="simple-go", komi=1.5)
@@ -134,3 +137,24 @@ def test_random_games_are_games_of_legal_moves_to_their_end() -> None:
             assert state.is_legal(state.move_of(action))
             state = state.play(state.move_of(action))
         assert state.is_over
+
+
+def test_games_by_tree_search_are_those_that_a_searcher_of_its_own_would_play() -> None:
+    batch, count = open_batch(SIMPLE_GO), 4
+    by_side = networks(SIMPLE_GO, "stones")
+    play = TreePlay(batch, player(SIMPLE_GO, "stones", by_side), simulations=30, trees=count, seed=1)
+    boards, movers, rng = batch.allocate(count), np.zeros(count, np.int64), np.random.default_rng(1)
+    batch.play(boards, np.arange(count))
+    first = play.choose(boards, movers, np.zeros(count, np.bool_), rng.random(count))
+    for i in range(count):
+        alone = batch.allocate(1)
+        batch.play(alone, np.array([i]))
+        leaf = PolicyAndValue(UniformPolicy(), player(SIMPLE_GO, "stones", by_side))
+        searcher = Searcher(batch, leaf, Puct(PuctParameters(1.0, fpu_reduction=0.0)), seed=1)
+        assert int(searcher.search(alone, np.arange(1), 30).chosen[0]) == first[i]
+    batch.play(boards, first)
+    while (movers >= 0).any():
+        actions = play.choose(boards, movers, rng.random(count) < 0.3, rng.random(count))
+        batch.play(boards, actions)
+        movers[actions < 0] = -1
+    assert (final_results(batch, boards, count) != 0).all() and 0 < play.evaluations <= play.children + count * 100

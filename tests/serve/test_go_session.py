@@ -242,6 +242,22 @@ def test_hint_marks_and_names_the_best_moves() -> None:
     assert table.moves == []
 
 
+class Sure(Scripted):
+    """A bot that knows how good two moves and a pass are."""
+
+    def choose(self, state: go.State, seconds: float | None = None) -> Decision:
+        moves = {from_gtp("D4", state.size): 0.534, from_gtp("E5", state.size): 1.0, PASS: 0.07}
+        return Decision(from_gtp("E5", state.size), 1.0, values=moves)
+
+
+def test_chances_of_moves_are_written_on_the_board() -> None:
+    screen = Table(["chances"], {WHITE: Sure()}).screen
+    assert "scripted gives: E5 (100%), D4 (53%), pass (7%)." in screen
+    rows = [line for line in screen.splitlines() if line.lstrip().startswith(("4 ", "5 "))]
+    assert any("53" in row for row in rows) and any("99" in row for row in rows)
+    assert "scripted does not give the chances of moves" in Table(["chances"], {WHITE: Scripted("E5")}).screen
+
+
 def test_hint_from_the_opponent_or_from_nobody() -> None:
     assert "scripted would play: E5." in Table(["hint"], {WHITE: Scripted("E5")}).screen
     assert "nobody is here to give a hint" in Table(["hint"]).screen

@@ -20,6 +20,10 @@ from tengen.search.result import GameTreeResult
 class AlphaBeta:
     """Looks ahead with alpha-beta pruning, to a depth or for a time (else 3 plies in Go, 6 in Microchess)."""
 
+    model: str = ""
+    """A run of `tengen learn generations`, or a file of one: its networks evaluate positions at the depth."""
+    generation: int = 0
+    """Which generation of a run; 0: the newest."""
     depth: int | None = None
     """Plies to look ahead at most."""
     seconds: float | None = None
@@ -35,6 +39,8 @@ class AlphaBeta:
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise ValueError(f"alphabeta cannot think for {self.seconds} seconds: give a time above 0")
         check_evaluation(self.evaluation)
+        if self.model and self.evaluation:
+            raise ValueError("alphabeta is given a model and an evaluation: leave one of them out")
 
     def plies(self, default: int) -> int:
         """How deep to look at most; `default` where neither a depth nor a time is given."""

@@ -1,24 +1,33 @@
-"""The plain Monte-Carlo player: PUCT with playouts at the leaves, for every game, with no knowledge but the rules."""
+"""The plain Monte-Carlo player: PUCT with playouts at the leaves, for every game, or with the values of networks."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tengen.agents.conditions import warning
+from tengen.agents.network_search import refuse_other_games
 from tengen.agents.tree_search import Limits, TreeSearchAgent
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.options import Options
-from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation
+from tengen.games.state import AnyState
+from tengen.nets.generations import find_generation
+from tengen.search.generation_values import GenerationValues
+from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, PolicyAndValue, UniformPolicy
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
 
 
 @dataclass(frozen=True)
 class Mcts:
-    """Monte-Carlo tree search with random playouts, in every game."""
+    """Monte-Carlo tree search with random playouts, in every game; or with a generation of value networks."""
 
+    model: str = ""
+    """A run of `tengen learn generations`, or a file of one: its values take the place of playouts."""
+    generation: int = 0
+    """Which generation of a run; 0: the newest."""
     playouts: int | None = None
-    """Playouts for a move at most; 2000 where no time is given either."""
+    """Playouts for a move at most; 2000 where no time is given either, with a model 100."""
     seconds: float | None = None
     """Seconds per move."""
     exploration: float = 1.0
@@ -47,26 +56,47 @@ class Mcts:
 
 
 class MctsAgent(TreeSearchAgent):
-    """Searches by playouts."""
+    """Searches by playouts, or by the values of networks."""
 
     def __init__(self, settings: Mcts, clock: Callable[[], float] = time.monotonic) -> None:
-        playouts = 2_000 if settings.playouts is None and settings.seconds is None else settings.playouts
+        self._values: GenerationValues | None = None
+        if settings.model:
+            self._values = GenerationValues(find_generation(settings.model, settings.generation))
+        playouts = settings.playouts
+        if playouts is None and settings.seconds is None:
+            playouts = 100 if settings.model else 2_000
         super().__init__(
             Limits(playouts, settings.seconds, settings.nodes),
             batch=settings.batch,
-            rollout_weight=1.0,
+            rollout_weight=0.0 if settings.model else 1.0,
             resign=settings.resign,
             seed=settings.seed,
             clock=clock,
         )
         self._exploration = settings.exploration
-        self.name = f"mcts:playouts={playouts}" if playouts is not None else f"mcts:seconds={settings.seconds:g}"
+        model = f"{settings.model}," if settings.model else ""
+        model += f"generation={settings.generation}," if settings.generation else ""
+        limit = f"playouts={playouts}" if playouts is not None else f"seconds={settings.seconds:g}"
+        self.name = f"mcts:{model}{limit}"
+
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the networks were trained on."""
+        return None if self._values is None else warning(self.name, self._values.card, state)
+
+    def _refuse(self, state: AnyState) -> None:
+        if self._values is not None:
+            refuse_other_games(self.name, self._values.card, state)
 
     def _new_batch(self, options: Options) -> BatchedGame:
-        return open_batch(options)
+        if self._values is None:
+            return open_batch(options)
+        return open_batch(options, self._values.encoder.past, self._values.encoder.ages)
 
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
-        return PlayoutEvaluation(game, seed=int(self._rng.integers(2**63)))
+        if self._values is None:
+            return PlayoutEvaluation(game, seed=int(self._rng.integers(2**63)))
+        return PolicyAndValue(UniformPolicy(), self._values.evaluation(game))
 
     def _rule(self) -> SearchRule:
-        return Puct(PuctParameters(self._exploration, fpu_reduction=-1.0))
+        """A move that was not tried looks as good as can be to who has playouts, to who has values as its parent."""
+        return Puct(PuctParameters(self._exploration, fpu_reduction=-1.0 if self._values is None else 0.0))

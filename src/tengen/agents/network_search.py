@@ -10,9 +10,9 @@ from tengen.agents.agent import AgentError
 from tengen.agents.conditions import warning
 from tengen.agents.tree_search import Limits, TreeSearchAgent
 from tengen.games.game import game_of, get_game
-from tengen.games.options import Options
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model_file import ModelCard
 
 CACHE = 1 << 15
 """Positions whose evaluation is remembered."""
@@ -94,18 +94,21 @@ class NetworkSearchAgent(TreeSearchAgent):
         return warning(self.name, self._card, state)
 
     def _refuse(self, state: AnyState) -> None:
-        if state.game != self._card.game:
-            known, played = get_game(self._card.game).title, game_of(state).title
-            raise AgentError(f"{self.name} plays {known}, and this is a game of {played}")
-        options: Options = game_of(state).options_of(state)
-        size = getattr(options, "size", self._card.size)
-        if size != self._card.size:
-            known = f"{self._card.size}x{self._card.size}"
-            raise AgentError(f"{self.name} plays on {known} only, and this board is {size}x{size}")
+        refuse_other_games(self.name, self._card, state)
         try:
-            self._new_batch(options)
+            self._new_batch(game_of(state).options_of(state))
         except ValueError as error:
             raise AgentError(f"{self.name} cannot play this: {error}") from None
+
+
+def refuse_other_games(name: str, card: ModelCard, state: AnyState) -> None:
+    """AgentError if a state is of another game, or another board, than the model of an agent has learned."""
+    if state.game != card.game:
+        known, played = get_game(card.game).title, game_of(state).title
+        raise AgentError(f"{name} plays {known}, and this is a game of {played}")
+    size = getattr(game_of(state).options_of(state), "size", card.size)
+    if size != card.size:
+        raise AgentError(f"{name} plays on {card.size}x{card.size} only, and this board is {size}x{size}")
 
 
 def checked_threads(kind: str, threads: int) -> int:

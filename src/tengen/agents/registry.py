@@ -22,20 +22,33 @@ from tengen.agents.policy import Policy, PolicyAgent
 from tengen.agents.random import Random, RandomAgent
 from tengen.agents.uci import Uci, UciEngine
 from tengen.agents.uct import Uct, UctAgent
+from tengen.agents.value import ValueAgent, ValueSettings
 from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
 from tengen.games.options import parse_setting
 from tengen.nets.bundled import find_model
+from tengen.nets.generations import find_generation
 from tengen.nets.model_file import ModelCard, read_card
+
+_NETWORK_DEPTH = 3  # plies that alpha-beta with networks looks ahead where neither a depth nor a time is given
 
 
 class SpecError(ValueError):
     """An agent spec that names no agent, or a setting that the agent does not have."""
 
 
+def _alphabeta(settings: AlphaBeta) -> Agent:
+    """In kernels with the game's own evaluation, or with a generation of value networks."""
+    if not settings.model:
+        return AlphaBetaAgent(settings)
+    values = ValueSettings(settings.model, settings.generation, seed=settings.seed)
+    return ValueAgent(values, settings.plies(_NETWORK_DEPTH), settings.seconds)
+
+
 _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "random": (Random, RandomAgent),
     "minimax": (Minimax, MinimaxAgent),
-    "alphabeta": (AlphaBeta, AlphaBetaAgent),
+    "alphabeta": (AlphaBeta, _alphabeta),
+    "value": (ValueSettings, ValueAgent),
     "uct": (Uct, UctAgent),
     "mcts": (Mcts, MctsAgent),
     "policy": (Policy, PolicyAgent),
@@ -79,7 +92,12 @@ def model_card(spec: str) -> ModelCard | None:
     """The card of the model that an agent plays by, read without loading the model; None for agents without one."""
     kind, _, text = spec.strip().partition(":")
     settings, agent = _KINDS.get(kind, (None, None))
-    if settings is None or not (isinstance(agent, type) and issubclass(agent, Trained)):
+    if settings is None:
+        return None
+    if any(field.name == "generation" for field in fields(settings)):
+        given = settings(**_parse(kind, settings, text))
+        return find_generation(given.model, given.generation).card if given.model else None
+    if not (isinstance(agent, type) and issubclass(agent, Trained)):
         return None
     return read_card(find_model(settings(**_parse(kind, settings, text)).model))
 

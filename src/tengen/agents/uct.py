@@ -127,7 +127,7 @@ class UctAgent:
         """The player of every game but Go, with the same limits."""
         if self._plain is None:
             settings = self._settings
-            plain = Mcts(self._playouts, self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
+            plain = Mcts(playouts=self._playouts, seconds=self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
             if settings.exploration is not None:
                 plain = replace(plain, exploration=settings.exploration)
             self._plain = MctsAgent(plain, clock=self._clock)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PANELS: Final = {
     "Length": ("generations", "first_games", "games", "positions"),
     "Game": ("game", "size", "rules", "komi", "limit"),
-    "Exploration": ("opening", "rate_limit"),
+    "Games": ("opening", "rate_limit", "simulations"),
     "Network": ("encoder", "network", "both", "keep_weights", "attempts", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "batch"),
     "Measures": ("match_games", "epoch", "validate", "patience"),

@@ -88,8 +88,8 @@ def play(
 ) -> None:
     """Play a game in the terminal.
 
-    Type a move such as [cyan]d4[/cyan] (Microchess: [cyan]d2d4[/cyan]), or a command: [cyan]undo, hint, resign,
-    save, load, new, help, quit[/cyan]. A game that you leave is kept, and you see how to go on with it.
+    Type a move such as [cyan]d4[/cyan] (Microchess: [cyan]d2d4[/cyan]), or a command: [cyan]undo, hint, chances,
+    resign, save, load, new, help, quit[/cyan]. A game that you leave is kept, and you see how to go on with it.
     """
     from rich.console import Console
 

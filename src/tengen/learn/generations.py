@@ -29,7 +29,7 @@ from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig
-from tengen.learn.generations_games import GenerationFolder, GenerationGames, GenerationPlayer
+from tengen.learn.generations_games import CHUNK, SEARCHED_CHUNK, GenerationFolder, GenerationGames, GenerationPlayer
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
@@ -214,7 +214,8 @@ class _Loop:
 
     def _games(self, number: int) -> GenerationFolder:
         games = self.config.first_games if number == 1 else self.config.games
-        return GenerationFolder(self.run_directory.path / "games" / f"{number:02d}", games)
+        chunk = SEARCHED_CHUNK if self.config.simulations and number > 1 else CHUNK
+        return GenerationFolder(self.run_directory.path / "games" / f"{number:02d}", games, chunk)
 
     def _clean(self) -> None:
         """Delete what is not needed any more, once a generation is complete."""

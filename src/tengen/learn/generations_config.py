@@ -48,6 +48,9 @@ class GenerationsConfig(TrainingConfig):
     rate_limit: Annotated[
         float, "In the other half each of its moves is random at a rate, which is drawn from 0 to this number."
     ] = 1.0
+    simulations: Annotated[
+        int, "Play by tree search with so many simulations a move and the values at its leaves; 0: one ply ahead."
+    ] = 0
     keep_weights: Annotated[bool, "Start from the weights of the last generation, instead of fresh ones."] = False
     attempts: Annotated[
         int, "How often a network is trained anew, at a third of the rate, if it learned nothing beyond a constant."
@@ -75,7 +78,7 @@ class GenerationsConfig(TrainingConfig):
         for name in ("generations", "first_games", "games", "attempts", "keep"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("opening", "match_games", "workers", "limit"):
+        for name in ("opening", "simulations", "match_games", "workers", "limit"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
         if not 0 <= self.rate_limit <= 1:

@@ -2,7 +2,7 @@
 
 Exploration, as in the Simple-Go lecture: each player in each game draws, half and half, either a number m of 1 to
 `opening`, and moves at random up to move m of the game; or a rate of 0 to `rate_limit`, at which each of its moves is
-random. Its other moves are those with the best value one ply ahead.
+random. Its other moves are those with the best value one ply ahead, or those that tree search finds.
 
 A game is its actions. Games are played and kept in chunks, each with random numbers of its own: whoever plays chunk k,
 and whenever, plays the same games.
@@ -25,10 +25,13 @@ from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
 from tengen.search.generation_values import GenerationValues
 from tengen.search.policy_play import final_results
+from tengen.search.tree_play import TreePlay
 from tengen.search.value_play import ValuePlay, play_at_random
 
 CHUNK: Final = 4096
-"""Games of a chunk, which are played side by side."""
+"""Games of a chunk, which are played side by side ..."""
+SEARCHED_CHUNK: Final = 256
+"""... and by tree search, where each has a tree."""
 
 
 class GenerationGames(NamedTuple):
@@ -82,16 +85,24 @@ class GenerationPlayer:
         if self._values is None:
             actions, work = play_at_random(game, boards, count, int(rng.integers(1, 2**63))), (0, 0)
         else:
-            play = ValuePlay(game, [self._values.evaluation(game)])
+            play = self._new_play(count, int(rng.integers(2**63)))
             explore = Exploration.draw(rng, count, self._config.opening, self._config.rate_limit)
-            actions = _play_greedily(game, play, boards, explore, rng)
+            actions = _play_out(game, play, boards, explore, rng)
             work = play.children, play.evaluations
         results = final_results(game, boards, count)
         return GenerationGames(actions, results, np.array([time.thread_time() - began, *work], np.float64))
 
+    def _new_play(self, count: int, seed: int) -> ValuePlay | TreePlay:
+        """Greedy, or by tree search."""
+        assert self._values is not None
+        game, simulations = self._spec.batch, self._config.simulations
+        if not simulations:
+            return ValuePlay(game, [self._values.evaluation(game)])
+        return TreePlay(game, self._values.evaluation(game), simulations, count, seed)
 
-def _play_greedily(
-    game: BatchedGame, play: ValuePlay, boards: object, explore: Exploration, rng: np.random.Generator
+
+def _play_out(
+    game: BatchedGame, play: ValuePlay | TreePlay, boards: object, explore: Exploration, rng: np.random.Generator
 ) -> NDArray[np.int16]:
     """Play all games to their end; returns the actions, int16[B, D]."""
     turns: list[NDArray[np.int16]] = []
@@ -114,9 +125,9 @@ class GamesError(ValueError):
 class GenerationFolder:
     """The games that one generation learns from, on the disk: chunks/0007.safetensors is there whole or not at all."""
 
-    def __init__(self, path: Path, games: int) -> None:
+    def __init__(self, path: Path, games: int, chunk: int = CHUNK) -> None:
         self._path = path
-        self.sizes = [min(CHUNK, games - start) for start in range(0, games, CHUNK)]
+        self.sizes = [min(chunk, games - start) for start in range(0, games, chunk)]
         """How many games each chunk has."""
 
     def play(self, player: GenerationPlayer, generation: int, workers: int) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """A game of Go in the terminal: the session of every game, with passing, scoring and territory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from rich.text import Text
@@ -49,6 +49,10 @@ class GoSession(GameSession[go.State]):
 
     def _mark_hints(self, moves: list[int]) -> None:
         self._marks = Marks(hints={move: str(i) for i, move in enumerate(moves, 1) if move >= 0})
+
+    def _mark_chances(self, chances: Mapping[int, float]) -> None:
+        percents = {move: min(99, round(100 * chance)) for move, chance in chances.items() if move >= 0}
+        self._marks = Marks(hints={move: f"{percent:2d}" for move, percent in percents.items()})
 
     def _score(self) -> None:
         if self.state.is_over:

@@ -40,7 +40,7 @@ class Marks:
     """int8[size, size]: whose territory each point is, or None to show none."""
     dead: frozenset[int] = frozenset()
     hints: Mapping[int, str] = field(default_factory=dict)
-    """One letter for each point that is pointed out."""
+    """One letter for each point that is pointed out, or two, the first of which takes the place of the gap before."""
 
 
 def board_width(size: int) -> int:
@@ -93,6 +93,8 @@ class _Pen:
     def before(self, row: int, col: int) -> Text:
         """The one column between a point and its left neighbour: the line, or a bracket of the last move."""
         here = row * self._size + col
+        if col < self._size and len(self._marks.hints.get(here, "")) > 1:
+            return Text(self._marks.hints[here][0], style=self._hint_style())
         opens, closes = col < self._size and here == self._last, col > 0 and here - 1 == self._last
         if not self._look.color:
             return Text("(" if opens else ")" if closes else " ", style="bold")
@@ -102,8 +104,7 @@ class _Pen:
     def point(self, row: int, col: int) -> Text:
         point, color = row * self._size + col, int(self._stones[row, col])
         if point in self._marks.hints:
-            style = f"bold {WHITE_STONE} on {HINT}" if self._look.color else "reverse bold"
-            return Text(self._marks.hints[point], style=style)
+            return Text(self._marks.hints[point][-1], style=self._hint_style())
         owner = EMPTY if self._marks.owners is None else int(self._marks.owners[row, col])
         if color != EMPTY:
             glyph = self._dead(color) if point in self._marks.dead else self._stone(point, color)
@@ -113,6 +114,9 @@ class _Pen:
         if point in self._stars:
             return self._text("•" if self._look.color else "+", INK, "dim")
         return self._text(self._crossing(row, col), LINE, "dim")
+
+    def _hint_style(self) -> str:
+        return f"bold {WHITE_STONE} on {HINT}" if self._look.color else "reverse bold"
 
     def _text(self, glyph: str, ink: str, plain_style: str) -> Text:
         return Text(glyph, style=f"{ink} on {WOOD}" if self._look.color else plain_style)

@@ -73,7 +73,7 @@ def printable(text: str) -> str:
 
 
 def footnotes(look: Look, note: str, short_help: str) -> list[RenderableType]:
-    """The bot's note on its move, and the commands in two lines."""
+    """The bot's note on its move, and the commands in a few lines."""
     notes = [Text(printable(note), style="dim", no_wrap=True, overflow="ellipsis")] if note else []
     return [*notes, rule(look), Text(short_help, style="dim", no_wrap=True, overflow="ellipsis")]
 

@@ -80,6 +80,7 @@ class GameSession(SessionScreen[State]):
             "moves": lambda _: self._list_moves(),
             "undo": lambda _: self._undo(),
             "hint": lambda _: self._hint(),
+            "chances": lambda _: self._chances(),
             "save": self._save,
             "save!": lambda file: self._save(file, overwrite=True),
             "load": self._load,
@@ -135,6 +136,9 @@ class GameSession(SessionScreen[State]):
 
     def _mark_hints(self, moves: list[int]) -> None:
         """Point out moves on the board, the best first."""
+
+    def _mark_chances(self, chances: Mapping[int, float]) -> None:
+        """Write the chance to win with each move, 0 to 1, on the board."""
 
     def _warnings(self) -> str:
         """Whether the bots were trained on other games than this."""
@@ -235,11 +239,7 @@ class GameSession(SessionScreen[State]):
     def _hint(self) -> None:
         if self.state.is_over:
             raise ValueError("the game is over")
-        if self._adviser is None and self._make_adviser is not None:
-            self._adviser = self._make_adviser()
-        adviser = self._adviser or next(iter(self._agents.values()), None)
-        if adviser is None:
-            raise ValueError("nobody is here to give a hint")
+        adviser = self._advising()
         with self._console.status("Looking for a good move...", spinner=self._spinner):
             decision = adviser.choose(self.state)
         best = _best_moves(decision)
@@ -247,6 +247,28 @@ class GameSession(SessionScreen[State]):
         texts = [self._with_chance(move, decision) for move in best]
         numbered = [f"{i}. {text}" for i, text in enumerate(texts, 1)] if len(texts) > 1 else texts
         self._message = f"{adviser.name} would play: {', '.join(numbered)}."
+
+    def _advising(self) -> Agent:
+        """Who gives hints."""
+        if self._adviser is None and self._make_adviser is not None:
+            self._adviser = self._make_adviser()
+        adviser = self._adviser or next(iter(self._agents.values()), None)
+        if adviser is None:
+            raise ValueError("nobody is here to give a hint")
+        return adviser
+
+    def _chances(self) -> None:
+        """Show the chance to win with each move, as the opponent sees it, or without one who gives hints."""
+        if self.state.is_over:
+            raise ValueError("the game is over")
+        asked = next(iter(self._agents.values()), None) or self._advising()
+        with self._console.status("Looking at the moves...", spinner=self._spinner):
+            decision = asked.choose(self.state)
+        if not decision.values:
+            raise ValueError(f"{asked.name} does not give the chances of moves")
+        self._mark_chances(decision.values)
+        best = sorted(decision.values, key=lambda move: -decision.values[move])
+        self._message = f"{asked.name} gives: {', '.join(self._with_chance(move, decision) for move in best)}."
 
     def _save(self, file: str, overwrite: bool = False) -> None:
         path = _path(file) if file else _free_name(Path(f"game{self.game.suffix}"))

@@ -82,6 +82,7 @@ class SessionScreen(Generic[State]):
             "moves": "which are legal?",
             "undo": "take your move back",
             "hint": "ask a bot",
+            "chances": "of each move",
             "resign": "give up",
             "save FILE": f"write a {suffix} file",
             "load FILE": f"read a {suffix} file",
@@ -101,7 +102,7 @@ class SessionScreen(Generic[State]):
         if self._first_chance is not None:
             facts.append(self._chance(look, self._first_chance, width))
         words = [command.split()[0] for command in self._help_table()]
-        short = f"{' '.join(words[: len(words) // 2])}\n{' '.join(words[len(words) // 2 :])}"
+        short = "\n".join(wrap(" ".join(words), max(8, width)))
         return [*facts, *footnotes(look, self._decision.note if self._decision else "", short)]
 
     def _summary(self) -> RenderableType:
