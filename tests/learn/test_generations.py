@@ -197,6 +197,10 @@ def test_a_finished_run_goes_on_with_more_generations_and_keeps_the_games_of_the
     assert line["step"] == 3 and generation_numbers(tmp_path / "run") == [1, 2, 3]
     assert [path.name for path in (tmp_path / "run" / "games").iterdir()] == ["03"]
     assert learn_generations(config, tmp_path / "run") == line
+    settings = (tmp_path / "run" / "config.toml").read_text()
+    older = [text for text in settings.splitlines(keepends=True) if not text.startswith("simulations")]
+    (tmp_path / "run" / "config.toml").write_text("".join(older))
+    assert learn_generations(config, tmp_path / "run") == line
     with pytest.raises(RunDirectoryError, match=r"holds another run, with komi 1\.5"):
         learn_generations(replace(config, komi=2.5), tmp_path / "run")
 

@@ -28,7 +28,7 @@ import torch
 from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
-from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig
+from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, usual_settings
 from tengen.learn.generations_games import CHUNK, SEARCHED_CHUNK, GenerationFolder, GenerationGames, GenerationPlayer
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.interrupts import deferred_interrupts
@@ -74,7 +74,7 @@ def learn_generations(
     out = Path(out)
     _check(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_GENERATION_SETTINGS)
+    run = RunDirectory(out, asdict(config), FREE_GENERATION_SETTINGS, usual_settings())
     try:
         return _Loop(config, run, on_progress).run()
     finally:
@@ -173,7 +173,7 @@ class _Loop:
     ) -> dict[str, Any]:
         """Train a network in a directory of its own, or go on; returns how well it does, and how long it took."""
         config = self._attempt(number, after, attempt)
-        run = RunDirectory(folder, asdict(config), FREE_GENERATION_SETTINGS)
+        run = RunDirectory(folder, asdict(config), FREE_GENERATION_SETTINGS, usual_settings())
         try:
             about = {"komi": config.komi, "generation": number, "attempts": attempt + 1}
             trainer = OutcomeTrainer(config, run, self.spec, games, after, **about)

@@ -142,6 +142,11 @@ def read_config(run: Path, given: Mapping[str, Any] | None = None) -> Generation
     return GenerationsConfig(**{name: value for name, value in {**there, **(given or {})}.items() if name in known})
 
 
+def usual_settings() -> dict[str, Any]:
+    """What settings are where the directory of a run does not say, being older than they are."""
+    return {field.name: field.default for field in dataclasses.fields(GenerationsConfig)}
+
+
 def run_name(config: GenerationsConfig) -> str:
     """A name for the run's directory: `simple-go-k3.5`."""
     komi = f"-k{config.komi:g}" if config.game == "go" else ""

@@ -26,7 +26,7 @@ class GoSession(GameSession[go.State]):
         return {"pass": lambda _: self._play(PASS), "score": lambda _: self._score()}
 
     def _board(self, look: Look) -> tuple[Text, int]:
-        return draw_board(self.state, look, self._marks), board_width(self.state.size)
+        return draw_board(self.state, look, self._marks), board_width(self.state.size, self._marks)
 
     def _label(self, look: Look, player: int) -> Text:
         return stone_name(look, player)

@@ -40,12 +40,17 @@ class Marks:
     """int8[size, size]: whose territory each point is, or None to show none."""
     dead: frozenset[int] = frozenset()
     hints: Mapping[int, str] = field(default_factory=dict)
-    """One letter for each point that is pointed out, or two, the first of which takes the place of the gap before."""
+    """One letter for each point that is pointed out; with two for some of them the board is drawn wider."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a point takes three columns, and not two."""
+        return any(len(hint) > 1 for hint in self.hints.values())
 
 
-def board_width(size: int) -> int:
+def board_width(size: int, marks: Marks | None = None) -> int:
     """Columns that `draw_board` takes."""
-    return 2 * size + 5
+    return (3 * size + 6) if marks is not None and marks.is_wide else 2 * size + 5
 
 
 def draw_board(state: go.State, look: Look, marks: Marks | None = None) -> Text:
@@ -54,7 +59,8 @@ def draw_board(state: go.State, look: Look, marks: Marks | None = None) -> Text:
     size = state.size
     margin = f"on {WOOD}" if look.color else ""
     ink = f"{INK} on {WOOD}" if look.color else "dim"
-    letters = Text("   " + " ".join(GTP_COLUMNS[:size]) + "   ", style=ink)
+    gap = "  " if marks is not None and marks.is_wide else " "
+    letters = Text(f"  {gap}{gap.join(GTP_COLUMNS[:size])}{gap}  ", style=ink)
     lines = [letters]
     for row in range(size):
         line = Text(f"{size - row:>2}", style=ink)
@@ -91,11 +97,20 @@ class _Pen:
         self._last = state.last_move if state.last_move is not None and state.last_move >= 0 else None
 
     def before(self, row: int, col: int) -> Text:
-        """The one column between a point and its left neighbour: the line, or a bracket of the last move."""
+        """What is between a point and its left neighbour: the line, or a bracket of the last move. In a wide board it
+        has two columns, of which the second may be the first letter of a hint."""
         here = row * self._size + col
-        if col < self._size and len(self._marks.hints.get(here, "")) > 1:
-            return Text(self._marks.hints[here][0], style=self._hint_style())
         opens, closes = col < self._size and here == self._last, col > 0 and here - 1 == self._last
+        gap, line = self._gap(col, opens, closes), self._gap(col, False, False)
+        if not self._marks.is_wide:
+            return gap
+        hint = self._marks.hints.get(here, "") if col < self._size else ""
+        if len(hint) > 1:
+            return (gap if closes else line) + Text(hint[0], style=self._hint_style())
+        return gap + line if closes else line + gap
+
+    def _gap(self, col: int, opens: bool, closes: bool) -> Text:
+        """One column of it."""
         if not self._look.color:
             return Text("(" if opens else ")" if closes else " ", style="bold")
         wood = GLOW if opens or closes else WOOD
