@@ -108,7 +108,16 @@ class GenerationsConfig(TrainingConfig):
 
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
-    "simple-go": {"game": "go", "size": 5, "rules": "simple-go", "komi": 3.5, "limit": 150},
+    "simple-go": {
+        "game": "go",
+        "size": 5,
+        "rules": "simple-go",
+        "komi": 3.5,
+        "limit": 150,
+        "positions": 2_000_000,
+        "epoch": 250_000,
+        "keep_weights": True,
+    },
     "tictactoe": {
         "game": "tictactoe",
         "size": 3,
