@@ -65,13 +65,11 @@ def measure_generations(run: Path | None, games: int, searched: int, threads: in
         files = find_generation(run) if run is not None else _untrained(spec, Path(folder))
         values = GenerationValues(files, streams=threads)
         rows = [
-            _measure(
-                "random games, all positions recorded", spec, config, None, RANDOM_GAMES, threads, (100_000, 10.0)
-            ),
-            _measure("greedy games with exploration", spec, config, values, games, threads, (250_000, 1200.0)),
+            _measure("random", spec, config, None, RANDOM_GAMES, threads, (100_000, 10.0)),
+            _measure("greedy", spec, config, values, games, threads, (250_000, 1200.0)),
         ]
         searching = preset_config("simple-go", {"simulations": TRIALS, "opening": 2, "rate_limit": 0.0})
-        name = f"tree search, {TRIALS} trials a move"
+        name = f"{TRIALS} trials a move"
         rows.append(_measure(name, spec, searching, values, searched, threads, (1, 0.4)))
     about = {"networks": "untrained" if run is None else str(run), "threads": threads, "cores": os.cpu_count()}
     return {
@@ -83,11 +81,12 @@ def measure_generations(run: Path | None, games: int, searched: int, threads: in
 def print_table(report: dict[str, Any]) -> None:
     """Show the figures on the terminal."""
     table = Table(title=f"Simple-Go on 5x5, {report['settings']['threads']} threads")
-    for column in ("games", "played", "moves", "seconds", "CPU seconds", "for", "seconds", "wanted"):
+    for column in ("games", "played", "moves", "seconds", "CPU s", "scaled to", "seconds", "CPU s", "wanted s"):
         table.add_column(column, justify="left" if column == "games" else "right")
     for row in report["rows"]:
-        figures = f"{row.games:,}", f"{row.moves:.1f}", f"{row.seconds:.1f}", f"{row.cpu:.1f}", f"{row.stated:,}"
-        table.add_row(row.name, *figures, f"{row.scaled:.3g}", f"{row.target:g}")
+        figures = f"{row.games:,}", f"{row.moves:.1f}", _text(row.seconds), _text(row.cpu), f"{row.stated:,}"
+        scaled = row.stated / row.games
+        table.add_row(row.name, *figures, _text(row.seconds * scaled), _text(row.cpu * scaled), _text(row.target))
     console = Console()
     console.print(table)
     load = report["settings"]["load before"]
@@ -99,6 +98,10 @@ def write_json(report: dict[str, Any], path: Path) -> None:
     """Write the figures for machines."""
     rows = [asdict(row) | {"scaled": row.scaled} for row in report["rows"]]
     path.write_text(json.dumps({"generations": {"rows": rows, "settings": report["settings"]}}, indent=2) + "\n")
+
+
+def _text(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
 
 
 def _measure(
