@@ -75,3 +75,14 @@ def test_agents_are_measured_by_the_truth(tmp_path: Path) -> None:
     header, *rows = table.read_text().splitlines()
     assert header.startswith("agent,positions")
     assert [row.split(",")[1] for row in rows] == ["20", "20"]
+
+
+def test_margins_of_both_players_with_proofs(tmp_path: Path) -> None:
+    arguments = ["solve", "margins", "--size", "3", "--rules", "chinese", "--memory", "0.02", "--out", str(tmp_path)]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "Black's margin is at least 9" in result.output
+    assert "Black's margin is at most 9" in result.output
+    assert "Solved" in result.output
+    checked = runner.invoke(app, ["solve", "check", str(tmp_path / "black.safetensors")])
+    assert checked.exit_code == 0, checked.output

@@ -23,7 +23,7 @@ class Position(NamedTuple):
 def positions(size: int, rules: RuleSet) -> "dict[Position, list[Position | int]]":
     """All legal positions with what they lead to: positions, or the final margin of player 0."""
     board, found = board_points(size), {}
-    todo = [Position(own, opp, 0, turn, 0) for own, opp in _all_stones(size) for turn in (0, 1)]
+    todo = [Position(own, opp, 0, turn, 0) for own, opp in all_stones(size) for turn in (0, 1)]
     while todo:
         position = todo.pop()
         if position not in found:
@@ -67,7 +67,7 @@ def _after(position: Position, board: int, rules: RuleSet) -> "Iterator[Position
 
 
 @cache
-def _all_stones(size: int) -> "list[tuple[int, int]]":
+def all_stones(size: int) -> "list[tuple[int, int]]":
     """All pairs of stones of two colours in which every string has a liberty."""
     board, pairs = board_points(size), []
     bits = [1 << p for p in range(25) if board >> p & 1]

@@ -39,7 +39,7 @@ def test_the_proof_of_3x3_is_accepted(rules: str, tmp_path: Path) -> None:
     loaded = Certificate.load(tmp_path / "proof.safetensors")
     assert loaded.promise == certificate.promise
     checked = check(loaded)
-    assert checked.positions == len(certificate.keys) > 10
+    assert checked.positions >= len(certificate.keys) > 10
     assert checked.ended > 0
 
 

@@ -6,19 +6,20 @@ import pytest
 from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.bitboard import board_points, count
+from tengen.solve.check import check
+from tengen.solve.extract import extract
 from tengen.solve.go_solver import Claim, Solver, solve
 from tengen.solve.safety import safe_points
 
-from .slow_solver import Position, positions, wins_with_history, won
+from .slow_solver import Position, all_stones, positions, wins_with_history, won
 
 AREA_RULES = ["simple-go", "chinese", "aga", "tromp-taylor", "new-zealand"]
-LONG = [pytest.param(name, marks=pytest.mark.long) for name in AREA_RULES[1:]]
 
 
-def margins_of_black(size: int, rules: str, superko: bool = False) -> tuple[int, int]:
+def margins_of_black(size: int, rules: str) -> tuple[int, int]:
     """What Black and White can force: Black's margin is at least the first and at most the second."""
     state = go.State.new(size, rules, komi=0.5)
-    solver = Solver(size, get_rules(rules), memory=0.2, superko=superko)
+    solver = Solver(size, get_rules(rules), memory=0.2)
     points = range(-size * size, size * size + 1)
     least = max(need for need in points if solver.prove(state, Claim(go.BLACK, need)))
     return least, -max(need for need in points if solver.prove(state, Claim(go.WHITE, need)))
@@ -37,19 +38,34 @@ def test_what_is_proven_on_2x2_is_true_with_all_of_the_history(rules: str) -> No
     assert least <= value <= most
 
 
-@pytest.mark.parametrize("rules", ["simple-go", pytest.param("aga", marks=pytest.mark.long)])
-def test_claims_about_every_kind_of_3x3_position_are_those_of_an_exhaustive_solution(rules: str) -> None:
-    graph = positions(3, get_rules(rules))
+def test_claims_about_every_kind_of_3x3_position_are_those_of_an_exhaustive_solution() -> None:
+    """Which has no superko: nor has the solver with situational superko, but for repetitions along the line."""
+    graph = positions(3, get_rules("aga"))
     rng = np.random.default_rng(1)
     chosen = sorted(graph)
-    solver = Solver(3, get_rules(rules), memory=0.05)
-    for need in (-3, 1, 4):
+    solver = Solver(3, get_rules("aga"), memory=0.05)
+    for need in (-3, 4):
         forced = won(graph, need, endless=False)
-        pairs = [as_state(chosen[k], rules) for k in rng.choice(len(chosen), 150)]
+        pairs = [as_state(chosen[k], "aga") for k in rng.choice(len(chosen), 150)]
         proven = [solver.prove(state, Claim(go.BLACK, need)) is True for state, _ in pairs]
         truth = [position in forced for _, position in pairs]
         assert not any(claim and not true for claim, true in zip(proven, truth))
-        assert np.mean(np.array(proven) == truth) > 0.95  # the solver also counts repetition with the turn changed
+        assert np.mean(np.array(proven) == truth) > 0.95
+
+
+@pytest.mark.parametrize("rules", ["simple-go", "chinese"])
+def test_claims_about_random_3x3_positions_have_proofs(rules: str) -> None:
+    rng = np.random.default_rng(2)
+    stones = sorted(all_stones(3))
+    solver = Solver(3, get_rules(rules), memory=0.05)
+    checked = 0
+    for k in rng.choice(len(stones), 40):
+        state, _ = as_state(Position(*stones[k], 0, int(rng.integers(2)), 0), rules)
+        claim = Claim(go.BLACK, int(rng.choice([-3, 1, 4])))
+        if solver.prove(state, claim):
+            check(extract(solver, state, claim))
+            checked += 1
+    assert checked > 5
 
 
 @pytest.mark.parametrize(
@@ -91,7 +107,16 @@ def test_a_search_may_be_limited() -> None:
 @pytest.mark.long
 def test_4x4_under_area_rules_is_two_points_for_black() -> None:
     """Known since van der Werf, van den Herik and Uiterwijk (2003)."""
-    assert margins_of_black(4, "chinese", superko=True) == (2, 2)
+    state = go.State.new(4, "chinese", komi=0.5)
+    solver = Solver(4, get_rules("chinese"), memory=0.4)
+    found = [solver.prove(state, Claim(go.BLACK, need)) for need in (2, 3)]
+    assert found == [True, False]
+    assert [solver.prove(state, Claim(go.WHITE, need)) for need in (-2, -1)] == [True, False]
+
+
+@pytest.mark.long
+def test_4x4_simple_go_is_the_whole_board_for_black() -> None:
+    assert Solver(4, get_rules("simple-go"), memory=0.4).prove(go.State.new(4, "simple-go"), Claim(go.BLACK, 16))
 
 
 def test_rules_that_count_territory_are_refused() -> None:

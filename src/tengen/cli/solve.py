@@ -8,6 +8,7 @@ import typer
 from tengen.cli.solve_check import check
 from tengen.cli.solve_go import go
 from tengen.cli.solve_judge import judge
+from tengen.cli.solve_margins import margins
 
 solve = typer.Typer(
     no_args_is_help=True, help="Solve Go on boards up to 5x5, check the proofs, and measure agents by the truth."
@@ -21,5 +22,6 @@ def _group() -> None:
 
 # The commands, in the order in which `tengen solve --help` lists them.
 solve.command()(go)
+solve.command()(margins)
 solve.command()(check)
 solve.command()(judge)

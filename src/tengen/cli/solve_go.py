@@ -37,17 +37,10 @@ def go(
         typer.Option("--out", "-o", help="Folder for tables and proof, in solutions if not given.", show_default=False),
     ] = None,
     proof: Annotated[bool, typer.Option(help="Whether to write the winning strategy.")] = True,
-    superko: Annotated[
-        bool,
-        typer.Option(
-            "--superko",
-            help="Let repetition be illegal instead of losing for who claims the win. No proof then.",
-        ),
-    ] = False,
 ) -> None:
     """Find out who wins by force, and write a proof that [cyan]tengen solve check[/cyan] can check.
 
-    What is proven holds under any superko rule. You can stop it at any time; [bold]the same command goes on[/bold].
+    You can stop it at any time; [bold]the same command goes on[/bold].
 
     [bold]Examples[/bold]
 
@@ -74,14 +67,13 @@ def go(
     if claim not in wanted:
         raise ValueError(f"--claim {claim[:20]} is not possible: choose black, white or both")
     claims = [one for one in winning_claims(state) if one.color in wanted[claim]]
-    solver = Solver(size, state.rules, memory * 2 / len(claims), superko)
+    solver = Solver(size, state.rules, memory * 2 / len(claims))
     folder = out or Path("solutions") / f"go{size}-{state.rules.name}-{state.komi:g}{_suffix(moves)}"
     settings: dict[str, str | int | float | bool] = {
         "size": size,
         "rules": state.rules.name,
         "komi": state.komi,
         "moves": moves,
-        "superko": superko,
     }
     console = Console(highlight=False, soft_wrap=True)
     with closing(RunDirectory(folder, settings)) as run, deferred_interrupts() as interrupted:
@@ -90,7 +82,7 @@ def go(
         proven = _search(solver, state, claims, nodes, screen)
         _save(solver, claims, folder)
         _conclude(solver, state, len(screen.refuted) == len(claims), proven, console)
-        if proven is not None and proof and not superko:
+        if proven is not None and proof:
             _write_proof(solver, state, proven, folder / PROOF_FILE, console)
     if interrupted():
         raise typer.Exit(130)
@@ -185,7 +177,7 @@ def _conclude(solver: "Solver", state: "State", exhausted: bool, proven: "Claim 
         line = main_line(solver, state, proven)
         console.print(f"Main line  {' '.join(state.move_name(move) for move in line)}", markup=False)
     elif exhausted:
-        console.print("Verdict    cannot be proven: it depends on how repetition is treated, or the other player wins")
+        console.print("Verdict    cannot be proven: it depends on long repetitions, or the other player wins")
     else:
         console.print("Verdict    none yet: the same command goes on")
 

@@ -5,9 +5,9 @@
 | `keys` int64[n], ascending | the positions in which the player is to move, up to symmetry |
 | `moves` int8[n] | its move in each, on the board of the key; -1 for a pass |
 
-A position's key is `(stones * 32 + ko + 1) * 2 + passed`: the stones as a number in base 3 (the first point counts
-least; 0 empty, 1 Black, 2 White), the point that the simple ko forbids (-1: none), and whether the last move was a
-pass. Of the eight images of a position, the one with the least key stands for all.
+A position's key is `(stones * 32 + mark + 1) * 2 + passed`: the stones as a number in base 3 (the first point counts
+least; 0 empty, 1 Black, 2 White), what the rules remember of the last moves (`mark_of`; -1: nothing), and whether the
+last move was a pass. Of the eight images of a position, the one with the least key stands for all.
 """
 
 import json
@@ -49,8 +49,8 @@ class Promise:
     @classmethod
     def about(cls, state: go.State, color: int, margin: int) -> "Promise":
         """A promise about a state, which must not be bound by a ko or follow a pass."""
-        if state.ko_point is not None or state.last_move == go.PASS:
-            raise ValueError("a certificate cannot begin with a position after a pass or with a ko: begin earlier")
+        if mark_of(state) is not None or state.last_move == go.PASS:
+            raise ValueError("a certificate cannot begin after a pass, in a ko or with two stones sent: begin earlier")
         black, white = (np.flatnonzero(state.stones.ravel() == one).tolist() for one in (go.BLACK, go.WHITE))
         name, komi = state.rules.name, state.komi
         return cls(state.size, name, komi, color, margin, state.to_play, tuple(black), tuple(white))
@@ -96,16 +96,64 @@ class Certificate:
 
 def position_code(state: go.State) -> tuple[int, NDArray[np.int64]]:
     """The key of a position, and int64[N * N]: the point of the state that each point of the key's board stands for."""
-    ko = -1 if state.ko_point is None else state.ko_point
-    return stones_code(state.stones.ravel(), ko, state.last_move == go.PASS, state.size)
+    mark = mark_of(state)
+    return stones_code(state.stones.ravel(), -1 if mark is None else mark, state.last_move == go.PASS, state.size)
 
 
-def stones_code(stones: NDArray[np.int8], ko: int, passed: bool, size: int) -> tuple[int, NDArray[np.int64]]:
+def mark_of(state: go.State) -> int | None:
+    """What matters of the last moves for what is legal now or after the next move, as a point of the board, or None.
+
+    The point that the simple ko forbids. Under positional superko also, for "sending two, returning one": the stone
+    just played if that captured nothing and made a string of two stones with one liberty; and after the capture of
+    these two, the point where one of them may not be retaken, since that would bring back the position before.
+    """
+    if state.ko_point is not None or state.rules.ko != "positional":
+        return state.ko_point
+    before = state.previous
+    if before is None or state.last_move is None or state.last_move < 0:
+        return None
+    if _is_sent(state, before):
+        return state.last_move
+    earlier = before.previous
+    if earlier is None or before.last_move is None or before.last_move < 0 or not _is_sent(before, earlier):
+        return None
+    lost = (before.stones == state.to_play) & (state.stones == go.EMPTY)
+    gone: list[int] = np.flatnonzero(lost.ravel()).tolist()
+    if len(gone) != 2 or before.last_move not in gone:
+        return None
+    retaken = gone[0] + gone[1] - before.last_move
+    black, white = (np.flatnonzero(state.stones.ravel() == color).tolist() for color in (go.BLACK, go.WHITE))
+    fresh = go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play)
+    if fresh.is_legal(retaken) and np.array_equal(fresh.play(retaken).stones, earlier.stones):
+        return retaken
+    return None
+
+
+def _is_sent(state: go.State, before: go.State) -> bool:
+    """Whether the last move captured nothing and made a string of two stones with one liberty."""
+    played, size, stones = state.last_move, state.size, state.stones
+    if played is None or played < 0 or np.count_nonzero(stones) != np.count_nonzero(before.stones) + 1:
+        return False
+    string, liberties, todo = {played}, set[int](), [played]
+    while todo:
+        row, col = divmod(todo.pop(), size)
+        for r, c in ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1)):
+            if 0 <= r < size and 0 <= c < size:
+                point = r * size + c
+                if stones[r, c] == go.EMPTY:
+                    liberties.add(point)
+                elif stones[r, c] == state.last_color and point not in string:
+                    string.add(point)
+                    todo.append(point)
+    return len(string) == 2 and len(liberties) == 1
+
+
+def stones_code(stones: NDArray[np.int8], mark: int, passed: bool, size: int) -> tuple[int, NDArray[np.int64]]:
     """`position_code` of stones: int8[N * N]."""
     images, powers = _images(size)
     codes = (stones[images].astype(np.int64) @ powers) * 32
-    if ko >= 0:
-        codes += np.argmax(images == ko, axis=1) + 1
+    if mark >= 0:
+        codes += np.argmax(images == mark, axis=1) + 1
     best = int(np.argmin(codes))
     return int(codes[best]) * 2 + passed, images[best]
 

@@ -4,18 +4,19 @@ From the first position, the player's move is looked up and played, and then eve
 end when the game is over and the margin is kept, or when enough points are safe (the definition is in `solve.safety`,
 the proof in docs/solver.md; here it is written out once more, slowly). Positions are walked from once.
 
-No line may repeat a position, so that the proof holds under any superko: every step that changes the stones is noted,
-and in the end the steps must not go round in circles.
+Superko comes last: `solve.repetition` follows the lines that could repeat a position, with their history.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
-from tengen.solve.certificate import Certificate, position_code
+from tengen.solve.certificate import Certificate, mark_of
+from tengen.solve.repetition import Node, RepetitionError, check_repetition
 
 Points = frozenset[int]
 
@@ -29,7 +30,7 @@ class Checked:
     """What was walked through."""
 
     positions: int
-    """Positions of the player's, up to symmetry."""
+    """Positions of the player's."""
     moves: int
     """Moves of both players."""
     ended: int
@@ -39,79 +40,74 @@ class Checked:
 def check(certificate: Certificate, report: Callable[[int], None] = lambda positions: None) -> Checked:
     """Walk through the whole strategy; CertificateError at the first fault."""
     promise = certificate.promise
-    opponent = go.BLACK + go.WHITE - promise.color
-    todo, seen = [promise.state], set[tuple[int, int]]()
-    steps: dict[int, set[int]] = defaultdict(set)
+    start = promise.state
+    todo, nodes = [start], dict[Hashable, Node]()
     positions = moves = ended = 0
     while todo:
         state = todo.pop()
-        key, _ = position_code(state)
-        if (key, state.to_play) in seen and not state.is_over:
+        if _name(state) in nodes:
             continue
-        seen.add((key, state.to_play))
+        node = nodes[_name(state)] = Node(state.stones.tobytes(), state.to_play == promise.color)
         if _is_kept(state, promise.color, promise.margin):
             ended += 1
             continue
         if state.is_over:
             raise CertificateError(f"{_line(state)}: the game is over and the margin is less than {promise.margin}")
-        if state.to_play == opponent:
-            choices = list(_replies(state))
-        else:
-            choices = [_own_move(certificate, state)]
+        if node.own:
             positions += 1
             if positions % 1000 == 0:
                 report(positions)
-        for move in choices:
-            after = state.play(move)
+        for move in [_own_move(certificate, state)] if node.own else _replies(state):
+            after = _after(state, move)
+            node.steps.append((_name(after), move == go.PASS))
             moves += 1
             todo.append(after)
-            if move != go.PASS:
-                steps[_stones_key(state)].add(_stones_key(after))
-    _no_circles(steps)
+    rules = start.rules
+    try:
+        check_repetition(nodes, _name(start), rules.ko != "positional", rules.forced_play)
+    except RepetitionError as error:
+        raise CertificateError(str(error)) from None
     return Checked(positions, moves, ended)
 
 
-def _replies(state: go.State) -> Iterator[int]:
-    """Every legal move; none may be illegal for the one reason that it repeats a position."""
-    yield from state.legal_moves()
-    for point in range(state.size**2):
-        if state.why_illegal(point) == REASONS[POSITION_REPEATED]:
-            raise CertificateError(f"{_line(state)}: {state.move_name(point)} repeats a position")
+def _name(state: go.State) -> Hashable:
+    """All that matters of a position but its history."""
+    return state.stones.tobytes(), mark_of(state), state.last_move == go.PASS, state.is_over, state.to_play
+
+
+def _replies(state: go.State) -> list[int]:
+    """Every move that the rules allow, whatever the moves behind: superko is for `check_repetition`."""
+    points = [point for point in range(state.size**2) if _why_illegal(state, point) is None]
+    return points if points and state.rules.forced_play else [*points, go.PASS]
 
 
 def _own_move(certificate: Certificate, state: go.State) -> int:
     move = certificate.move(state)
     if move is None:
         raise CertificateError(f"{_line(state)}: the certificate has no move here")
-    reason = state.why_illegal(move)
-    if reason is not None:
+    if move not in _replies(state):
+        reason = _why_illegal(state, move) or "there are other moves"
         raise CertificateError(f"{_line(state)}: {state.move_name(move)} is not legal: {reason}")
     return move
 
 
-def _stones_key(state: go.State) -> int:
-    """The stones alone, up to symmetry."""
-    key, _ = position_code(state)
-    return key // 64
+def _why_illegal(state: go.State, move: int) -> str | None:
+    """What is wrong with a move; not that it repeats a position, unless this one or the last moves alone tell that."""
+    reason = state.why_illegal(move)
+    if reason != REASONS[POSITION_REPEATED] or move == mark_of(state):
+        return reason
+    return _forgetful(state).why_illegal(move)
 
 
-def _no_circles(steps: dict[int, set[int]]) -> None:
-    """Take away what nothing leads to, again and again: in the end nothing may be left."""
-    leads_here: dict[int, int] = defaultdict(int)
-    for after in steps.values():
-        for one in after:
-            leads_here[one] += 1
-    free = [one for one in steps if not leads_here[one]]
-    gone = 0
-    while free:
-        one = free.pop()
-        gone += one in steps
-        for target in steps.get(one, ()):
-            leads_here[target] -= 1
-            if not leads_here[target]:
-                free.append(target)
-    if gone < len(steps):
-        raise CertificateError(f"{len(steps) - gone} positions lead back to themselves: lines may repeat a position")
+def _after(state: go.State, move: int) -> go.State:
+    """The position after a move, which may repeat an earlier one."""
+    return (state if state.why_illegal(move) is None else _forgetful(state)).play(move)
+
+
+def _forgetful(state: go.State) -> go.State:
+    """The same position without its past."""
+    black, white = (np.flatnonzero(state.stones.ravel() == color).tolist() for color in (go.BLACK, go.WHITE))
+    return go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play)
 
 
 def _line(state: go.State) -> str:

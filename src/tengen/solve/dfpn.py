@@ -9,9 +9,11 @@ where the maximum, and not the sum, keeps positions that are reached in many way
 proof-number search, Ueda et al. 2008). A node is searched until phi or delta reaches a threshold that is given by its
 parent: that of the second-best child, a little widened.
 
-**Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted. So
-what is proven, is proven under every superko (docs/solver.md); what is refuted may be so because of the line that led
-there, and proves nothing. To show that a cannot force the margin, ask the question for b.
+**Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted.
+Only two repetitions are simply illegal: the simple ko, and, under positional superko, "sending two, returning one".
+What these forbid is known from the last moves, and part of a position (the column KO: a point that is forbidden, or, if
+there is a stone, the one that was just sent). So what is proven is proven (docs/solver.md); what is refuted may be so
+because of the line that led there, and proves nothing. To show that a cannot force the margin, ask the question for b.
 """
 
 from typing import Final, NamedTuple
@@ -31,11 +33,10 @@ LONGEST: Final = 300  # plies in a line
 _MOST_MOVES: Final = 26
 _TO_MOVE: Final = 2  # points that it is worth to be to move
 _LIKELY: Final = 1 << 20  # a proof number
-_POINTS: Final = (1 << 25) - 1
 _NOWHERE: Final = LONGEST  # no position of the line is repeated
 
 # Columns of Workspace.nodes and Workspace.children.
-A, B, KO, TURN, PASSES, KEY, PHI, DELTA, COUNT, CHOICE, WORK, LIMIT_PHI, LIMIT_DELTA, PLACE, LOOP, BAN, RANK = range(17)
+A, B, KO, TURN, PASSES, KEY, PHI, DELTA, COUNT, CHOICE, WORK, LIMIT_PHI, LIMIT_DELTA, PLACE, LOOP, RANK = range(16)
 MOVE = CHOICE  # of a child: the point played, 0 for a pass
 NODES, POSITIONS, DEEPEST = range(3)
 
@@ -43,16 +44,16 @@ NODES, POSITIONS, DEEPEST = range(3)
 class Workspace(NamedTuple):
     """Memory for one line of play."""
 
-    nodes: NDArray[np.int64]  # [LONGEST, 17] the positions of the line, with their numbers
-    children: NDArray[np.int64]  # [LONGEST, 26, 17] their children
+    nodes: NDArray[np.int64]  # [LONGEST, 16] the positions of the line, with their numbers
+    children: NDArray[np.int64]  # [LONGEST, 26, 16] their children
     counts: NDArray[np.int64]  # [3] nodes expanded, positions made, longest line
 
 
 def new_workspace() -> Workspace:
     """Room for a search."""
     return Workspace(
-        np.zeros((LONGEST, 17), np.int64),
-        np.zeros((LONGEST, _MOST_MOVES, 17), np.int64),
+        np.zeros((LONGEST, 16), np.int64),
+        np.zeros((LONGEST, _MOST_MOVES, 16), np.int64),
         np.zeros(3, np.int64),
     )
 
@@ -64,8 +65,6 @@ class Question(NamedTuple):
     size: int
     board: int
     flags: int
-    bans: bool
-    """Whether b may not repeat a position of the line; if not, its repetitions count against a."""
 
 
 @njit(cache=True, nogil=True)
@@ -137,12 +136,11 @@ def _sum_up(work, depth):  # type: ignore[no-untyped-def]
     longest, shortest = np.int64(0), np.int64(HIGHEST_RANK)
     for k in range(node[COUNT]):
         child = work.children[depth, k]
-        loop = min(child[LOOP], child[BAN]) if node[TURN] == 0 else child[LOOP]
         if child[PHI] == 0:
-            loop_of_all = min(loop_of_all, loop)
+            loop_of_all = min(loop_of_all, child[LOOP])
             longest = max(longest, child[RANK])
         elif child[DELTA] == 0:
-            loop_of_one = max(loop_of_one, loop)
+            loop_of_one = max(loop_of_one, child[LOOP])
             shortest = min(shortest, child[RANK])
         if child[DELTA] < phi:
             best, phi, second = k, child[DELTA], min(phi, np.int64(INFINITY))
@@ -191,9 +189,8 @@ def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
         new_own, new_opp, ko = play(own, opp, p, question.board)
         child = work.children[depth, node[COUNT]]
         child[A], child[B] = (new_own, new_opp) if turn == 0 else (new_opp, new_own)
-        child[BAN] = _NOWHERE
-        if ko == 0 and turn == 0 and question.bans:
-            child[BAN], ko = _banned(work, depth, child[A], child[B], question.board)
+        if ko == 0 and question.flags & POSITIONAL:
+            ko = _mark(own, opp, new_own, new_opp, p, node[KO], question.board)
         child[KO], child[TURN], child[PASSES], child[MOVE] = ko, 1 - turn, 0, p
         child[KEY] = position_key(child[A], child[B], ko, 1 - turn, 0, question.size)
         if depth < 8 and _is_known(work, depth, child[KEY]):  # the same by symmetry
@@ -213,7 +210,7 @@ def _add_pass(work, table, question, depth):  # type: ignore[no-untyped-def]
     child = work.children[depth, node[COUNT]]
     node[COUNT] += 1
     child[A], child[B], child[KO], child[TURN], child[PASSES], child[MOVE] = node[A], node[B], 0, 1 - node[TURN], 1, 0
-    child[LOOP], child[BAN] = _NOWHERE, _NOWHERE
+    child[LOOP] = _NOWHERE
     if node[PASSES]:
         child[RANK] = 0
         won = margin(node[A], node[B], question.board) >= question.need
@@ -244,17 +241,26 @@ def _repeated(work, depth, child, flags):  # type: ignore[no-untyped-def]
     return _NOWHERE
 
 
-@njit(cache=True, nogil=True)
-def _banned(work, depth, a, b, board):  # type: ignore[no-untyped-def]
-    """A point where b may not play now, since that would bring back a position of the line; 0 if there is none."""
-    for k in range(depth - 1, -1, -1):
-        old_a, old_b = work.nodes[k, PLACE] & _POINTS, work.nodes[k, PLACE] >> 32
-        p = old_b & ~b
-        if p & (p - 1) == 0 and p and b & ~old_b == 0 and old_a & ~a == 0:
-            new_b, new_a, _ = play(b, a, p, board)
-            if new_b == old_b and new_a == old_a:
-                return k, p
-    return _NOWHERE, np.int64(0)
+@njit(cache=True, nogil=True, forceinline=True)
+def _mark(own, opp, new_own, new_opp, p, mark, board):  # type: ignore[no-untyped-def]
+    """What positional superko remembers of the last moves beyond the simple ko; 0 if nothing.
+
+    After a move that makes a string of two stones in atari, the stone played, which is "sent". After the capture of
+    these two, the point where the opponent may not retake one, if that would bring back the position before.
+    """
+    captured = opp & ~new_opp
+    if captured == 0:
+        other = neighbours(p) & own
+        if other and other & (other - 1) == 0 and neighbours(other) & own == 0:
+            liberties = neighbours(p | other) & board & ~(new_own | new_opp)
+            if liberties and liberties & (liberties - 1) == 0:
+                return p
+    elif mark & captured and count(captured) == 2:
+        retaken = captured ^ mark
+        back_opp, back_own, _ = play(new_opp, new_own, retaken, board)
+        if back_opp == opp ^ mark and back_own == own:
+            return retaken
+    return np.int64(0)
 
 
 @njit(cache=True, nogil=True)

@@ -1,8 +1,8 @@
 """Who wins a position of Go by force: `solve`, and `Solver` for many questions about one game.
 
-A *claim* is that a player forces a margin of at least so many points. A solver tries to prove claims by `dfpn`; a
-proven claim holds under every superko rule. A position is solved when "Black wins" or "White wins" is proven. It may
-happen that neither can be: then who wins depends on how repetition is treated.
+A *claim* is that a player forces a margin of at least so many points. A solver tries to prove claims by `dfpn`. A
+position is solved when "Black wins" or "White wins" is proven. It may happen that neither can be: then who wins depends
+on long repetitions.
 """
 
 import math
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games import go
-from tengen.games.go.rules import POSITIONAL, RuleSet
+from tengen.games.go.rules import RuleSet
 from tengen.solve import dfpn
 from tengen.solve.bitboard import WIDTH, board_points
+from tengen.solve.certificate import mark_of
 from tengen.solve.symmetry import position_key
 from tengen.solve.table import new_table
 
@@ -83,17 +84,11 @@ def solve(state: go.State, memory: float = 0.25, nodes: int | None = None) -> Ve
 class Solver:
     """Proves claims about positions of one board size and rule set, and remembers what it found."""
 
-    def __init__(self, size: int, rules: RuleSet, memory: float = 0.25, superko: bool = False) -> None:
-        """`memory`: in GB, for all tables.
-
-        `superko`: let moves of the opponent that repeat a position of the line be illegal, as under positional superko,
-        rather than count against the claim. More is found then, but it is not proven: see docs/solver.md.
-        """
+    def __init__(self, size: int, rules: RuleSet, memory: float = 0.25) -> None:
+        """`memory`: in GB, for all tables."""
         if rules.scoring != "area":
             raise ValueError(f"{rules.name} rules count territory: the solver knows only rules that count area")
-        if superko and not rules.flags & POSITIONAL:
-            raise ValueError(f"{rules.name} rules have no positional superko")
-        self.size, self.rules, self.superko = size, rules, superko
+        self.size, self.rules = size, rules
         self.board = board_points(size)
         self._memory = memory
         self._tables: dict[Claim, NDArray[np.int64]] = {}
@@ -143,9 +138,21 @@ class Solver:
             if report is not None and not report(self._progress(work, claim, started, phi, delta, ours)):
                 return None
 
+    def best_claim(self, state: go.State, color: int, report: Report | None = None) -> Claim:
+        """The largest margin that a player is proven to force, found by halving; at worst the whole board is lost."""
+        points = self.size**2
+        proven, open_above = -points, points + 1
+        while open_above - proven > 1:
+            middle = (proven + open_above) // 2
+            if self.prove(state, Claim(color, middle), report):
+                proven = middle
+            else:
+                open_above = middle
+        return Claim(color, proven)
+
     def question(self, claim: Claim) -> dfpn.Question:
         """The claim as kernels know it."""
-        return dfpn.Question(claim.margin, self.size, self.board, self.rules.flags, self.superko)
+        return dfpn.Question(claim.margin, self.size, self.board, self.rules.flags)
 
     def table(self, claim: Claim) -> NDArray[np.int64]:
         """int64[entries, 2]: what is known with regard to a claim; two claims are kept, the older one goes."""
@@ -169,7 +176,8 @@ class Solver:
         """Room for a search that begins with this state."""
         work = dfpn.new_workspace()
         a, b = points_of(state, claim.color), points_of(state, go.BLACK + go.WHITE - claim.color)
-        ko = 0 if state.ko_point is None else bit_of(state.ko_point, state.size)
+        mark = mark_of(state)
+        ko = 0 if mark is None else bit_of(mark, state.size)
         turn, passes = int(state.to_play != claim.color), int(state.last_move == go.PASS)
         work.nodes[0, : dfpn.KEY + 1] = a, b, ko, turn, passes, position_key(a, b, ko, turn, passes, self.size)
         return work

@@ -35,11 +35,19 @@ def new_table(gigabytes: float) -> NDArray[np.int64]:
 
 
 def save_table(table: NDArray[np.int64], path: Path) -> int:
-    """Write all entries that took some work; returns how many."""
-    kept = table[(table[:, 1] >> 48 & 63) >= _WORTH_SAVING]
+    """Write all entries that took some work, as a NumPy file; returns how many. The table is never in memory twice."""
+    parts = [slice(start, start + _CHUNK) for start in range(0, len(table), _CHUNK)]
+    count = sum(int(np.count_nonzero(_worth_saving(table[part]))) for part in parts)
     with atomic_file(path) as file:
-        np.save(file, kept, allow_pickle=False)
-    return len(kept)
+        header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": (count, 2)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for part in parts:
+            file.write(table[part][_worth_saving(table[part])].tobytes())
+    return count
+
+
+def _worth_saving(entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (entries[:, 1] >> 48 & 63) >= _WORTH_SAVING
 
 
 def load_table(table: NDArray[np.int64], path: Path) -> int:
