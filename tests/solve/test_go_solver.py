@@ -115,7 +115,7 @@ def test_4x4_under_area_rules_is_two_points_for_black() -> None:
 
 
 @pytest.mark.long
-def test_4x4_simple_go_is_the_whole_board_for_black() -> None:
+def test_4x4_simple_go_is_found_to_be_the_whole_board_for_black() -> None:
     assert Solver(4, get_rules("simple-go"), memory=0.4).prove(go.State.new(4, "simple-go"), Claim(go.BLACK, 16))
 
 
