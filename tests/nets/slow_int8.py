@@ -47,7 +47,7 @@ def _reads_rounded(name: str, modules: dict[str, nn.Module], ranges: Ranges) -> 
     """Whether the input of a dense layer is rounded: there, or earlier, and only moved since."""
     prefix, _, number = name.rpartition(".")
     earlier = [f"{prefix}.{before}" for before in range(int(number), -1, -1)]
-    if prefix in ("policy", "value"):
+    if prefix in ("policy", "value", "outcome"):
         earlier += [f"trunk.{before}" for before in reversed(range(len(modules["trunk"])))]  # type: ignore[arg-type]
     for place in earlier:
         if place in ranges:
