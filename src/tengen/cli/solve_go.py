@@ -188,3 +188,4 @@ def _write_proof(solver: "Solver", state: "State", proven: "Claim", path: Path, 
     certificate = extract(solver, state, proven)
     certificate.save(path)
     console.print(f"Proof      {path} ({len(certificate.keys):,} positions)", markup=False)
+    console.print(f"Check it   tengen solve check {path}", markup=False)
