@@ -45,6 +45,7 @@ class AlphaGoSettings(NetworkSearchSettings):
     usual_sims: ClassVar[int] = 400
     aliases: ClassVar[dict[str, str]] = {"num_simulations": "sims", "lambda": "lambda_value"}
 
+    model: str = "alphago9"
     resign: float = 0.05
     """Resign below this chance to win; 0: never."""
     value: str = ""
