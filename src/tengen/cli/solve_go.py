@@ -38,7 +38,10 @@ def go(
     ] = None,
     proof: Annotated[bool, typer.Option(help="Whether to write the winning strategy.")] = True,
 ) -> None:
-    """Find out who wins by force, and write a proof that [cyan]tengen solve check[/cyan] can check.
+    """Find out who wins by force, and write the winning strategy.
+
+    The search knows simple ko only. What it finds is proven when [cyan]tengen solve check[/cyan] has gone through the
+    strategy with all that superko forbids.
 
     You can stop it at any time; [bold]the same command goes on[/bold].
 
@@ -173,7 +176,9 @@ def _conclude(solver: "Solver", state: "State", exhausted: bool, proven: "Claim 
     console.print(f"Nodes      {solver.nodes:,}")
     if proven is not None:
         player = "Black" if proven.color == 1 else "White"
-        console.print(f"Verdict    {player} wins at komi {state.komi:g} ({proven})")
+        console.print(
+            f"Verdict    {player} wins at komi {state.komi:g} ({proven}), unless superko forbids: see the check"
+        )
         line = main_line(solver, state, proven)
         console.print(f"Main line  {' '.join(state.move_name(move) for move in line)}", markup=False)
     elif exhausted:
