@@ -59,7 +59,7 @@ def test_every_network_but_alphago_reads_any_board_and_speaks_any_policy(
     assert output.policy.shape == (4, actions or size * width + 1)
     if output.ownership is not None:
         assert output.ownership.shape == (4, size * width)
-    output.policy.logsumexp(1).sum().backward()
+    (output.policy if output.outcome is None else output.outcome).logsumexp(1).sum().backward()
     assert architecture.parameters() == sum(parameter.numel() for parameter in network.parameters())
 
 
