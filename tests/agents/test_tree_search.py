@@ -10,6 +10,7 @@ from tengen.agents.registry import load_agent
 from tengen.agents.tree_search import Limits
 from tengen.games import go, microchess
 from tengen.games.go import PASS
+from tengen.search.rule import cannot_be_overtaken
 from tengen.search.searcher import NODE_BYTES
 
 from ..games.go.positions import state_from
@@ -116,6 +117,57 @@ def test_counting_the_position_is_part_of_the_time_for_a_move(spec: str, monkeyp
     now[0] = 0.0
     assert agent.choose(quiet).move in quiet.legal_moves()
     assert now[0] <= 4.0 + 3.0, "a count after the search cannot be known in advance; no search follows it"
+
+
+def _ticking(agent: MctsAgent, tick: float = 0.01) -> list[float]:
+    """Give an agent a clock of our own, on which each look takes so many seconds; returns the time on it."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += tick
+        return now[0]
+
+    agent._clock = clock
+    return now
+
+
+ATARI = """
+    . . . . .
+    . X X . .
+    X O O X .
+    . X . . .
+    . . . . .
+"""
+
+
+def test_a_search_by_the_clock_stops_when_no_other_move_can_come_first() -> None:
+    """Catching two stones is so much better that the second half of the time could not change it."""
+    state = state_from(ATARI, "chinese", 1, 0.5)
+    agent = MctsAgent(Mcts(seconds=4, exploration=0.2, seed=1))
+    now = _ticking(agent)
+    decision = agent.choose(state)
+    assert now[0] < 3.5
+    first, second = sorted(decision.visits.values())[-2:][::-1]
+    left = decision.nodes * (4 * tree_search._CLOCK_SHARE / now[0] - 1)
+    assert first - second > 0.95 * left
+    now[0] = 0.0
+    agent.explain(state)
+    assert 3.7 < now[0] <= 4.0, "who explains uses all of the time"
+
+
+def test_a_search_whose_move_is_drawn_uses_all_of_its_time() -> None:
+    agent = load_agent("zero:go5,seconds=2,temperature=1")
+    now = _ticking(agent)  # type: ignore[arg-type]
+    agent.choose(state_from(ATARI, "chinese", 1, 0.5))
+    assert 1.8 < now[0] <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("visits", "simulations", "decided"),
+    [([5], 100, True), ([5, 3, 1], 1.9, True), ([5, 3, 1], 2, False), ([1, 5, 5], 0, False), ([0, 9, 2], 6, True)],
+)
+def test_the_lead_decides_whether_a_move_can_be_overtaken(visits: list[int], simulations: float, decided: bool) -> None:
+    assert cannot_be_overtaken(np.array(visits), simulations) is decided
 
 
 def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:

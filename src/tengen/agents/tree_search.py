@@ -121,7 +121,11 @@ class TreeSearchAgent(ABC):
     # ------------------------------------------------------------------------------------ being an agent
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
-        """Search from `state` and decide."""
+        """Search from `state` and decide, before the time is up where no other move can come first any more."""
+        return self._think(state, seconds)
+
+    def _think(self, state: AnyState, seconds: float | None, to_the_end: bool = False) -> Decision:
+        """`to_the_end`: use all of the time in any case."""
         started = self._clock()
         self._refuse(state)
         self._stop.clear()
@@ -138,17 +142,17 @@ class TreeSearchAgent(ABC):
         if count is not None and count.verdict is Pass.WINS:
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         before = searcher.counts.simulations
-        result = self._search(state, deadline, count)
+        result = self._search(state, deadline, count, to_the_end)
         if count is None and game_of(state).territory and state.move_of(int(result.chosen[0])) == PASS:
             count = self._count(state, limit)
             if count.margin < 0:
-                result = self._search(state, deadline, count)
+                result = self._search(state, deadline, count, to_the_end)
         note = f"{searcher.counts.simulations - before} simulations in {self._clock() - started:.1f} s"
         return self._decide(searcher, state, result, note + (", the tree is full" if searcher.is_full() else ""))
 
     def explain(self, state: AnyState, seconds: float | None = None) -> Explanation:
-        """Search from `state` as `choose` does; returns what is known of every legal move, and not of the best only."""
-        decision = self.choose(state, seconds)
+        """Search from `state` for the whole time; returns what is known of every legal move, not of the best only."""
+        decision = self._think(state, seconds, to_the_end=True)
         if state.is_over:
             return Explanation(decision)
         searcher = self._searcher_for(state)
@@ -219,8 +223,8 @@ class TreeSearchAgent(ABC):
             searcher.game.mark_dead(roots, 0, self._dead)
         return roots
 
-    def _search(self, state: AnyState, deadline: float | None, count: Count | None) -> SearchResult:
-        """Simulate until the limit of simulations or of time is reached, or `stop` is called."""
+    def _search(self, state: AnyState, deadline: float | None, count: Count | None, to_the_end: bool) -> SearchResult:
+        """Simulate until the limit of simulations or of time is reached, the choice is certain, or `stop` is called."""
         searcher = self._searcher
         assert searcher is not None
         roots = self._roots(searcher, state)
@@ -229,7 +233,9 @@ class TreeSearchAgent(ABC):
             searcher.forbid(0, state.action_of(PASS))
         simulations = self._limits.simulations
         searcher.begin(roots, _ONLY, _ENDLESS if simulations is None else simulations, self._explore)
-        now, last = self._clock(), 0.0
+        may_decide = deadline is not None and not (to_the_end or self._temperature or self._explore)
+        begun, known = self._clock(), searcher.counts.simulations
+        now, last = begun, 0.0
         ahead = min(2, self._threads)  # rounds that have to fit in: another one, and what other threads begin meanwhile
         try:
             while not self._stop.is_set() and (deadline is None or now + ahead * last < deadline):
@@ -237,6 +243,10 @@ class TreeSearchAgent(ABC):
                     break
                 before, now = now, self._clock()
                 last = now - before
+                if may_decide and deadline is not None:
+                    rate = (searcher.counts.simulations - known) / max(now - begun, 1e-6)
+                    if searcher.rule.is_decided(searcher.trees, 0, rate * (deadline - now)):
+                        break
         finally:
             searcher.pause()
         return searcher.conclude(_ONLY)

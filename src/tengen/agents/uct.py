@@ -15,6 +15,7 @@ from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.state import AnyState
+from tengen.search.rule import cannot_be_overtaken
 from tengen.search.status import is_settled
 from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
 from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
@@ -151,7 +152,8 @@ class UctAgent:
                 rate, time_left = done / max(elapsed, 1e-6), max(budget - elapsed, 0.0)
                 chunk = max(16, min(4 * chunk, int(rate * min(_CHUNK_SECONDS, time_left))))
                 left = min(left, rate * time_left)
-            if _is_decided(tree, left) or self._stop.is_set():
+            first, children = int(tree.first_child[0]), int(tree.child_count[0])
+            if cannot_be_overtaken(tree.visits[first : first + children], left) or self._stop.is_set():
                 break
         return done, elapsed
 
@@ -245,15 +247,6 @@ def _cell(move: int | None, size: int) -> int:
 
 def _move(cell: int, size: int) -> int:
     return PASS if cell == NO_CELL else from_cell(cell, size)
-
-
-def _is_decided(tree: UctTree, simulations_left: float) -> bool:
-    """Whether no other move can overtake the most visited one in the simulations that are left."""
-    visits = tree.visits[int(tree.first_child[0]) : int(tree.first_child[0] + tree.child_count[0])]
-    if len(visits) < 2:
-        return True
-    visits = np.partition(visits, len(visits) - 2)
-    return bool(visits[-1] - visits[-2] > simulations_left)
 
 
 def _principal_variation(tree: UctTree, size: int, longest: int = 12) -> tuple[int, ...]:

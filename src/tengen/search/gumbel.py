@@ -82,6 +82,10 @@ class Gumbel:
         )  # fmt: skip
         return int(count)
 
+    def is_decided(self, trees: Trees, tree: int, simulations: float) -> bool:
+        """Never: the choice hangs on values, which any simulation may change."""
+        return False
+
     def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
         """The winner of the halving, and the improved policy."""
         visits, value = read_roots(trees, index, self._noise.shape[1])

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games.borrow import borrow
-from tengen.search.rule import SearchResult, read_roots
+from tengen.search.rule import SearchResult, cannot_be_overtaken, read_roots
 from tengen.search.tree import (
     EXPANDED,
     PENDING,
@@ -86,6 +86,11 @@ class Puct:
     ) -> int:
         """Walk down to up to `leaves` leaves of each tree; returns how many paths there are."""
         return int(select_by_puct(trees, index, remaining, leaves, self.parameters, paths))
+
+    def is_decided(self, trees: Trees, tree: int, simulations: float) -> bool:
+        """Whether no other action of the root can get more visits than the most visited one has."""
+        first = int(trees.first_child[tree, 0])
+        return cannot_be_overtaken(trees.visits[tree, first : first + int(trees.child_count[tree, 0])], simulations)
 
     def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
         """The most visited actions, and the shares of visits."""

@@ -3,7 +3,7 @@
 The tree, the positions and their evaluation are the same for all rules (`searcher.py`); a rule belongs to one searcher.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -42,6 +42,10 @@ class SearchRule(Protocol):
         the paths; returns how many need an evaluation."""
         ...
 
+    def is_decided(self, trees: Trees, tree: int, simulations: float) -> bool:
+        """Whether so many more simulations cannot change what the search of this tree chooses."""
+        ...
+
     def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
         """What the search has found, at any time."""
         ...
@@ -52,6 +56,14 @@ def read_roots(trees: Trees, index: NDArray[np.int64], actions: int) -> tuple[ND
     visits, value = np.zeros((len(index), actions), np.int32), np.zeros(len(index), np.float32)
     _read_roots(trees, index, visits, value)
     return visits, value
+
+
+def cannot_be_overtaken(visits: NDArray[Any], simulations: float) -> bool:
+    """Whether the most visited of these moves, visits[n], stays so whatever that many more simulations do."""
+    if len(visits) < 2:
+        return True
+    second, first = np.partition(visits, len(visits) - 2)[-2:]
+    return bool(first - second > simulations)
 
 
 @njit(cache=True, nogil=True)
