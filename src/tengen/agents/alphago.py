@@ -100,6 +100,7 @@ class AlphaGoAgent(NetworkSearchAgent):
         self._values, self._value_card = self._evaluator, self._card
         if settings.value:
             self._values, self._value_card = load_evaluator(settings.value, settings.backend, streams=threads)
+            self._models.insert(0, settings.value)
         self._check_models()
         self._fast = self._load_rollout_policy(threads) if settings.lambda_value > 0 else None
         shares = {"lambda": settings.lambda_value} if settings.lambda_value != AlphaGoSettings.lambda_value else {}

@@ -3,16 +3,21 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from tengen._machine import cores
 from tengen.agents.agent import AgentError
 from tengen.agents.conditions import warning
+from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership
 from tengen.agents.tree_search import Limits, TreeSearchAgent
+from tengen.encode.registry import get_encoder
 from tengen.games.game import game_of, get_game
 from tengen.games.state import AnyState
+from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
-from tengen.nets.model_file import ModelCard
+from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.ownership import load_ownership
 
 CACHE = 1 << 15
 """Positions whose evaluation is remembered."""
@@ -85,6 +90,7 @@ class NetworkSearchAgent(TreeSearchAgent):
             seed=settings.seed,
             clock=clock,
         )
+        self._models = [settings.model]  # in the order in which they are asked for the ownership of points
         limits = {"sims": simulations, "seconds": settings.seconds}
         given = ",".join(f"{name}={value}" for name, value in limits.items() if value is not None)
         self.name = f"{settings.kind}:{settings.model},{given}"
@@ -92,6 +98,18 @@ class NetworkSearchAgent(TreeSearchAgent):
     def warning(self, state: AnyState) -> str | None:
         """One line if this game is outside of what the model was trained on."""
         return warning(self.name, self._card, state)
+
+    @cached_property
+    def _owners(self) -> OwnershipSource:
+        """The first of the models that has learned ownership, or playouts."""
+        for model in self._models:
+            network = load_ownership(model)
+            if network is not None:
+                return NetworkOwnership(get_encoder(read_card(find_model(model)).encoder), network)
+        return PlayoutOwnership()
+
+    def _ownership(self) -> OwnershipSource:
+        return self._owners
 
     def _refuse(self, state: AnyState) -> None:
         refuse_other_games(self.name, self._card, state)

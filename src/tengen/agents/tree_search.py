@@ -5,19 +5,22 @@ Gumbel search (`zero.py`), networks and rollouts with PUCT (`alphago.py`), playo
 every game.
 """
 
+import math
 import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tengen.agents.agent import Decision
+from tengen.agents.analysis import Analysis, Watcher, line_of_most_visits, of_decision, of_tree, over
 from tengen.agents.explanation import Explanation, explain_root, values_of_moves
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.territory import OwnershipSource, PlayoutOwnership, Surveyor, survey
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.go import PASS
@@ -31,6 +34,8 @@ from tengen.search.tree import TERMINAL, action_value, find_child
 _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
 _ENDLESS = 1 << 30
 _MEMORY_SHARE = 0.125  # of the machine's memory that a tree may take
+_PLANNED_AT_ONCE = 1024  # simulations of an analysis that a rule plans ahead
+_ROOMY = 2_000
 _MOST_PER_SECOND = 50_000  # simulations, more than any network or playout allows
 _REPORTED = 10  # how many moves a decision reports on
 _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
@@ -81,9 +86,7 @@ class TreeSearchAgent(ABC):
         `explore`: how much of the rule's noise is added at the root. `resign`: the chance to win below which a game
         with territory is given up."""
         self._limits, self._temperature, self._explore, self._resign_below = limits, temperature, explore, resign
-        self._threads, self._rollout_weight = threads, rollout_weight
-        most = 16 if limits.simulations is None else limits.simulations // (32 * threads)
-        self._leaves = batch or max(1, min(16, most))
+        self._threads, self._rollout_weight, self._batch = threads, rollout_weight, batch
         self._clock = clock
         self._rng = np.random.default_rng(seed)
         self._stop = threading.Event()
@@ -107,6 +110,10 @@ class TreeSearchAgent(ABC):
         """What the value network alone says of positions; None: there is none."""
         return None
 
+    def _ownership(self) -> OwnershipSource | None:
+        """Who estimates whose the points of a Go board will be, for analysis."""
+        return PlayoutOwnership()
+
     @abstractmethod
     def _rule(self) -> SearchRule:
         """Where simulations go."""
@@ -120,12 +127,42 @@ class TreeSearchAgent(ABC):
 
     # ------------------------------------------------------------------------------------ being an agent
 
-    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
-        """Search from `state` and decide, before the time is up where no other move can come first any more."""
-        return self._think(state, seconds)
+    def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:
+        """Search from `state` and decide, before the time is up where no other move can come first any more.
 
-    def _think(self, state: AnyState, seconds: float | None, to_the_end: bool = False) -> Decision:
-        """`to_the_end`: use all of the time in any case."""
+        `watcher` is shown the search.
+        """
+        if watcher is None:
+            return self._think(state, seconds)
+        surveyor = survey(self._ownership(), state)
+        decision = self._think(state, seconds, watch=self._watch(state, watcher, surveyor))
+        if self._searcher is not None and decision.nodes is not None:  # else it needed no search
+            watcher.show(of_tree(self._searcher, 0, state, surveyor, final=True))
+        else:
+            watcher.show(of_decision(decision))
+        return decision
+
+    def _watch(self, state: AnyState, watcher: Watcher, surveyor: Surveyor | None) -> Callable[[], None]:
+        """What to call after every round of a search, for a watcher to be shown it now and then."""
+        shown = self._clock()
+
+        def watch() -> None:
+            nonlocal shown
+            if self._clock() - shown >= watcher.interval:
+                assert self._searcher is not None
+                watcher.show(of_tree(self._searcher, 0, state, surveyor))
+                shown = self._clock()
+
+        return watch
+
+    def _think(
+        self,
+        state: AnyState,
+        seconds: float | None,
+        to_the_end: bool = False,
+        watch: Callable[[], None] | None = None,
+    ) -> Decision:
+        """`to_the_end`: use all of the time in any case. `watch` is called after every round of the search."""
         started = self._clock()
         self._refuse(state)
         self._stop.clear()
@@ -142,11 +179,11 @@ class TreeSearchAgent(ABC):
         if count is not None and count.verdict is Pass.WINS:
             return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         before = searcher.counts.simulations
-        result = self._search(state, deadline, count, to_the_end)
+        result = self._search(state, deadline, count, to_the_end, watch)
         if count is None and game_of(state).territory and state.move_of(int(result.chosen[0])) == PASS:
             count = self._count(state, limit)
             if count.margin < 0:
-                result = self._search(state, deadline, count, to_the_end)
+                result = self._search(state, deadline, count, to_the_end, watch)
         note = f"{searcher.counts.simulations - before} simulations in {self._clock() - started:.1f} s"
         return self._decide(searcher, state, result, note + (", the tree is full" if searcher.is_full() else ""))
 
@@ -163,6 +200,17 @@ class TreeSearchAgent(ABC):
         values = values_of_moves(searcher, self._roots(searcher, state), state, network)
         return replace(explanation, value_of_move=values)
 
+    def analyse(
+        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+    ) -> Iterator[Analysis]:
+        """Search from `state` and show what is known: see `Analyst`."""
+        self._refuse(state)
+        self._stop.clear()
+        limits = self._limits
+        if visits is not None or seconds is not None:
+            limits = Limits(visits, None if seconds == math.inf else seconds, limits.nodes)
+        return self._snapshots(state, limits, interval)
+
     def check(self, state: AnyState) -> None:
         """Get ready to move at once; AgentError if this is not a game for this agent."""
         self._refuse(state)
@@ -171,7 +219,7 @@ class TreeSearchAgent(ABC):
             searcher.warm_up(self._roots(searcher, state), _ONLY)
 
     def stop(self) -> None:
-        """Let a `choose` in another thread return with the best move so far."""
+        """Let a `choose` or `analyse` in another thread return with the best move so far."""
         self._stop.set()
 
     def close(self) -> None:
@@ -180,18 +228,20 @@ class TreeSearchAgent(ABC):
 
     # --------------------------------------------------------------------------------------- searching
 
-    def _searcher_for(self, state: AnyState) -> Searcher:
-        """A searcher whose tree belongs to `state`."""
-        options = game_of(state).options_of(state)
-        if self._searcher is None or self._options is None or not _fits(self._options, options):
+    def _searcher_for(self, state: AnyState, limits: Limits | None = None) -> Searcher:
+        """A searcher whose tree belongs to `state`, with room for these limits, or for the agent's own."""
+        options, limits = game_of(state).options_of(state), limits or self._limits
+        leaves, kept = self._leaves(limits), self._searcher
+        small = kept is None or kept.nodes < limits.room(kept.game.branching) or kept.most_leaves < leaves
+        if self._searcher is None or self._options is None or small or not _fits(self._options, options):
             self._options, self._root = options, None
             game = self._new_batch(options)
             self._searcher = Searcher(
                 game,
                 self._evaluation(game),
                 self._rule(),
-                nodes=self._limits.room(game.branching),
-                leaves=self._leaves,
+                nodes=limits.room(game.branching),
+                leaves=leaves,
                 threads=self._threads,
                 rollouts=0 < self._rollout_weight < 1,
                 seed=int(self._rng.integers(2**63)),
@@ -203,8 +253,13 @@ class TreeSearchAgent(ABC):
         else:
             for action in actions:
                 self._searcher.advance(np.array([action]))
-        self._root = state
+        self._root, self._searcher.leaves = state, leaves
         return self._searcher
+
+    def _leaves(self, limits: Limits) -> int:
+        """How many leaves a thread evaluates together."""
+        most = 16 if limits.simulations is None else limits.simulations // (32 * self._threads)
+        return self._batch or max(1, min(16, most))
 
     def _count(self, state: Any, limit: float | None) -> Count:
         """Count the position, and let the tree be of the dead stones found: what it knew with others is forgotten."""
@@ -223,7 +278,14 @@ class TreeSearchAgent(ABC):
             searcher.game.mark_dead(roots, 0, self._dead)
         return roots
 
-    def _search(self, state: AnyState, deadline: float | None, count: Count | None, to_the_end: bool) -> SearchResult:
+    def _search(
+        self,
+        state: AnyState,
+        deadline: float | None,
+        count: Count | None,
+        to_the_end: bool,
+        watch: Callable[[], None] | None = None,
+    ) -> SearchResult:
         """Simulate until the limit of simulations or of time is reached, the choice is certain, or `stop` is called."""
         searcher = self._searcher
         assert searcher is not None
@@ -241,6 +303,8 @@ class TreeSearchAgent(ABC):
             while not self._stop.is_set() and (deadline is None or now + ahead * last < deadline):
                 if not searcher.step(roots, _ONLY) or _is_solved(searcher):
                     break
+                if watch is not None:
+                    watch()
                 before, now = now, self._clock()
                 last = now - before
                 if may_decide and deadline is not None:
@@ -250,6 +314,35 @@ class TreeSearchAgent(ABC):
         finally:
             searcher.pause()
         return searcher.conclude(_ONLY)
+
+    def _snapshots(self, state: AnyState, limits: Limits, interval: float) -> Iterator[Analysis]:
+        """What `analyse` yields."""
+        known = None if state.is_over else self._known(state)
+        if state.is_over or known is not None:
+            yield over(state) if known is None else of_decision(known)
+            return
+        started = shown = self._clock()
+        deadline = math.inf if limits.seconds is None else started + limits.seconds
+        searcher = self._searcher_for(state, replace(limits, simulations=_roomy(limits.simulations)))
+        if self._is_ending or _has_passed(state):
+            self._count(state, limits.seconds)
+        roots, surveyor = self._roots(searcher, state), survey(self._ownership(), state)
+        searcher.leaves = self._leaves(limits)
+        searcher.begin(roots, _ONLY, 0)
+        most = _ENDLESS if limits.simulations is None else limits.simulations
+        goes_on = not self._stop.is_set()
+        while goes_on and (left := most - int(searcher.trees.visits[0, 0])) > 0:
+            searcher.begin(roots, _ONLY, min(left, _PLANNED_AT_ONCE))
+            while goes_on and searcher.step(roots, _ONLY):
+                now = self._clock()
+                if self._stop.is_set() or now >= deadline or searcher.is_full() or _is_solved(searcher):
+                    goes_on = False
+                elif now - shown >= interval:
+                    yield of_tree(searcher, 0, state, surveyor)
+                    shown = self._clock()
+                    goes_on = self._root is state  # the agent may have been asked something else meanwhile
+        if self._root is state:
+            yield of_tree(searcher, 0, state, surveyor, final=True)
 
     # ---------------------------------------------------------------------------------------- deciding
 
@@ -278,7 +371,7 @@ class TreeSearchAgent(ABC):
             visits={moves[child]: int(trees.visits[0, child]) for child in order},
             values={moves[child]: _chance(searcher, child) for child in order if trees.visits[0, child]},
             priors={moves[child]: float(np.exp(trees.logit[0, child])) for child in order},
-            pv=_principal_variation(searcher, state, action),
+            pv=line_of_most_visits(searcher, 0, chosen, state)[0],
             note=note,
             nodes=int(visits.sum()),
         )
@@ -330,23 +423,9 @@ def _is_solved(searcher: Searcher) -> bool:
     return bool(solved.all() or (solved & (trees.value[0, children] < 0)).any())
 
 
-def _principal_variation(searcher: Searcher, state: AnyState, action: int) -> tuple[int, ...]:
-    """The line of most visits, beginning with this action."""
-    trees, node = searcher.trees, 0
-    line: list[int] = []
-    while action >= 0 and len(line) < 20:
-        move = state.move_of(action)
-        line.append(move)
-        state = state.play(move)
-        node = int(find_child(trees, 0, node, action))
-        if state.is_over or node < 0:
-            break
-        first, count = int(trees.first_child[0, node]), int(trees.child_count[0, node])
-        visits = trees.visits[0, first : first + count]
-        if count == 0 or visits.max() == 0:
-            break
-        action = int(trees.action[0, first + int(visits.argmax())])
-    return tuple(line)
+def _roomy(visits: int | None) -> int | None:
+    """Visits that a tree for analysis has room for: many, so that it stays when more are asked for."""
+    return None if visits is None else max(visits, _ROOMY)
 
 
 def _memory() -> int:

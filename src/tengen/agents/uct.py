@@ -1,19 +1,22 @@
 """The Monte-Carlo player: UCT with RAVE and guided playouts in Go; in other games it is `mcts`."""
 
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tengen.agents.agent import Decision
+from tengen.agents.analysis import Analysis, Watcher, of_decision, over
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.uct_analysis import move_at, of_uct_tree, uct_line
 from tengen.games import go
 from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
-from tengen.games.go.coordinates import from_cell, to_cell
+from tengen.games.go.coordinates import to_cell
 from tengen.games.state import AnyState
 from tengen.search.rule import cannot_be_overtaken
 from tengen.search.status import is_settled
@@ -23,6 +26,7 @@ from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child
 _CHUNK = 256  # simulations between two looks at the tree
 _FIRST_CHUNK = 32  # before the first look at the clock
 _CHUNK_SECONDS = 0.05  # how long a kernel may run before the clock is looked at (and Ctrl-C heard)
+_MOST_VISITS = 1 << 40
 _CLOCK_SHARE = 0.85  # of a time limit that is given to simulations; the rest is for the end of the game
 
 
@@ -89,33 +93,52 @@ class UctAgent:
         self._plain: MctsAgent | None = None
         self._stop = threading.Event()
 
-    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
-        """Search from `state` and decide."""
+    def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:
+        """Search from `state` and decide; `watcher` is shown the search."""
         if not isinstance(state, go.State):
-            return self._in_other_games().choose(state, seconds)
+            return self._in_other_games().choose(state, seconds, watcher)
         started = self._clock()
         self._stop.clear()
         limits = [limit for limit in (self._seconds, seconds) if limit is not None]
         limit = min(limits) if limits else None
         if state.is_over:
-            return Decision(PASS, note="the game is over")
+            return _without_search(Decision(PASS, note="the game is over"), watcher)
         count = count_now(state, limit) if state.last_move == PASS else None
         if count is not None and count.verdict is Pass.WINS:
-            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
-        capacity = min(self._node_limit, min(self._playouts or 60_000, 60_000) * state.size * state.size + 1000)
-        tree = self._tree_for(state, capacity, None if count is not None else _cells_between(self._root, state))
+            return _without_search(Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won"), watcher)
+        tree = self._tree_for(state, self._playouts, None if count is not None else _cells_between(self._root, state))
         root, scratch = _root_of(state, count), new_scratch(state.size, state.history)
 
+        played, shown = 0, started
+
         def run(playouts: int) -> None:
+            nonlocal played, shown
             simulate(tree, root, scratch, self._parameters, playouts, self._rng)
+            played += playouts
+            if watcher is not None and self._clock() - shown >= watcher.interval:
+                watcher.show(of_uct_tree(tree, state, scratch.ownership, played))
+                shown = self._clock()
 
         used = self._clock() - started
         done, elapsed = self._search(tree, run, limit and max(0.0, limit * _CLOCK_SHARE - used))
         decision = _best_move(tree, state.size, done, elapsed)
+        if watcher is not None:
+            watcher.show(of_uct_tree(tree, state, scratch.ownership, played, final=True))
         return self._refine(decision, state, scratch, done, limit)
 
+    def analyse(
+        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+    ) -> Iterator[Analysis]:
+        """Search from `state` and show what is known: see `Analyst`."""
+        if not isinstance(state, go.State):
+            return self._in_other_games().analyse(state, visits=visits, seconds=seconds, interval=interval)
+        self._stop.clear()
+        if visits is None and seconds is None:
+            visits, seconds = self._playouts, self._seconds
+        return self._snapshots(state, visits, math.inf if seconds is None else seconds, interval)
+
     def stop(self) -> None:
-        """Let a `choose` in another thread return soon with the best move so far."""
+        """Let a `choose` or `analyse` in another thread return soon with the best move so far."""
         self._stop.set()
         if self._plain is not None:
             self._plain.stop()
@@ -157,10 +180,37 @@ class UctAgent:
                 break
         return done, elapsed
 
-    def _tree_for(self, state: go.State, capacity: int, way: list[int] | None) -> UctTree:
+    def _snapshots(self, state: go.State, visits: int | None, seconds: float, interval: float) -> Iterator[Analysis]:
+        """What `analyse` yields. Ownership is that of the playouts of this call."""
+        if state.is_over:
+            yield over(state)
+            return
+        shown = self._clock()
+        deadline = shown + seconds
+        count = count_now(state, None if seconds == math.inf else seconds) if state.last_move == PASS else None
+        tree = self._tree_for(state, visits, None if count is not None else _cells_between(self._root, state))
+        root = _root_of(state, None if count is None else replace(count, verdict=Pass.SAFE))
+        scratch, done, chunk = new_scratch(state.size, state.history), 0, _FIRST_CHUNK
+        left = _MOST_VISITS if visits is None else max(visits - int(tree.visits[0]), 0)
+        while left or not tree.child_count[0]:
+            before, chunk = self._clock(), max(1, min(chunk, left))
+            simulate(tree, root, scratch, self._parameters, chunk, self._rng)
+            left, done, now = max(left - chunk, 0), done + chunk, self._clock()
+            if not left or self._stop.is_set() or now >= deadline:
+                break
+            chunk = max(16, min(4 * chunk, int(chunk * _CHUNK_SECONDS / max(now - before, 1e-6))))
+            if now - shown >= interval:
+                yield of_uct_tree(tree, state, scratch.ownership, done)
+                shown = self._clock()
+                if self._root is not state:  # the agent was asked something else meanwhile
+                    return
+        yield of_uct_tree(tree, state, scratch.ownership, done, final=True)
+
+    def _tree_for(self, state: go.State, playouts: int | None, way: list[int] | None) -> UctTree:
         """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""
+        capacity = min(self._node_limit, min(playouts or 60_000, 60_000) * state.size * state.size + 1000)
         tree, spare = self._tree, self._spare
-        if tree is None or spare is None or len(tree.move) != capacity:
+        if tree is None or spare is None or len(tree.move) < capacity:
             tree, spare = new_tree(capacity), new_tree(capacity)
         else:
             node = 0 if way is not None else -1
@@ -192,11 +242,17 @@ class UctAgent:
         return decision
 
 
+def _without_search(decision: Decision, watcher: Watcher | None) -> Decision:
+    if watcher is not None:
+        watcher.show(of_decision(decision))
+    return decision
+
+
 def _best_move(tree: UctTree, size: int, done: int, elapsed: float) -> Decision:
     """The most visited child's move, with the statistics of all."""
     first, count = int(tree.first_child[0]), int(tree.child_count[0])
     children = slice(first, first + count)
-    moves = [_move(int(cell), size) for cell in tree.move[children]]
+    moves = [move_at(int(cell), size) for cell in tree.move[children]]
     n = tree.visits[children]
     values = tree.wins[children] / np.maximum(n, 1.0)
     best = int(most_visited(tree, 0)) - first
@@ -206,7 +262,7 @@ def _best_move(tree: UctTree, size: int, done: int, elapsed: float) -> Decision:
         {move: int(x) for move, x in zip(moves, n, strict=True) if x > 0},
         {move: float(y) for move, x, y in zip(moves, n, values, strict=True) if x > 0},
         {},
-        _principal_variation(tree, size),
+        uct_line(tree, int(most_visited(tree, 0)), size)[0],
         f"{done} playouts in {elapsed:.1f} s",
         done,
     )
@@ -243,16 +299,3 @@ def _cells_between(old: go.State | None, state: go.State) -> list[int] | None:
 
 def _cell(move: int | None, size: int) -> int:
     return NO_CELL if move is None or move < 0 else to_cell(move, size)
-
-
-def _move(cell: int, size: int) -> int:
-    return PASS if cell == NO_CELL else from_cell(cell, size)
-
-
-def _principal_variation(tree: UctTree, size: int, longest: int = 12) -> tuple[int, ...]:
-    line: list[int] = []
-    node = int(most_visited(tree, 0))
-    while node >= 0 and tree.visits[node] > 0 and len(line) < longest:
-        line.append(_move(int(tree.move[node]), size))
-        node = int(most_visited(tree, node))
-    return tuple(line)

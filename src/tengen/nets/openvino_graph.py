@@ -9,7 +9,7 @@ scale an output channel. OpenVINO turns this into integer convolutions that also
 and the next rounding: no tensor between two of them is ever a float. See docs/decisions/0005-int8.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ from tengen.nets.layers import (
 
 Weights = Mapping[str, NDArray[np.float32]]
 Ranges = Mapping[str, NDArray[np.float32]]  # the least and the greatest number seen at a place in the network: [2]
+PLAYING = ("policy", "value", "outcome")
+"""The heads that a player asks."""
 _EPSILON = 1e-5  # PyTorch's, in batch normalisation
 _SELU = (1.6732632423543772, 1.0507009873554805)
 _LARGE = 16_384  # weights: a smaller dense layer costs less in floats than the rounding of its input
@@ -52,20 +54,23 @@ class ObservedGraph(NamedTuple):
     names: tuple[str, ...]  # of these tensors, in order
 
 
-def build_graph(architecture: Architecture, weights: Weights, ranges: Ranges | None = None) -> ov.Model:
-    """The graph of a network: planes uint8[?, C, H, W] -> policy float32[?, actions], value float32[?, 1] and
-    outcome float32[?, 3], if any.
+def build_graph(
+    architecture: Architecture, weights: Weights, ranges: Ranges | None = None, heads: Sequence[str] = PLAYING
+) -> ov.Model:
+    """The graph of a network: planes uint8[?, C, H, W] -> what those of the heads say that it has, by default policy
+    float32[?, actions], value float32[?, 1] and outcome float32[?, 3].
 
-    With ranges it computes in 8-bit integers; ValueError if they are not those of this architecture.
+    With ranges it computes in 8-bit integers; ValueError if they are not those of this architecture. Calibration knows
+    the playing heads: others compute in floats.
     """
     builder = _Builder(weights, ranges)
-    planes, heads = builder.network(architecture)
-    if ranges is not None and ranges.keys() != builder.rounded.keys():
+    planes, outputs = builder.network(architecture, heads)
+    if ranges is not None and heads == PLAYING and ranges.keys() != builder.rounded.keys():
         name = min(ranges.keys() ^ builder.rounded.keys())
         raise ValueError(
             f"the calibration is of another network: {name} is {'unknown' if name in ranges else 'absent'}"
         )
-    return ov.Model([ops.result(head) for head in heads], [planes], "tengen")
+    return ov.Model([ops.result(output) for output in outputs], [planes], "tengen")
 
 
 def build_observed_graph(architecture: Architecture, weights: Weights) -> ObservedGraph:
@@ -85,8 +90,8 @@ class _Builder:
         self.rounded: dict[str, Any] = {}  # tensors that int8 rounds, by name, as they are before it
         self._in_steps: set[str] = set()  # operations that put them out, whether there are ranges or not
 
-    def network(self, architecture: Architecture) -> tuple[Any, list[Any]]:
-        """The parameter, and the outputs of the heads that play."""
+    def network(self, architecture: Architecture, heads: Sequence[str] = PLAYING) -> tuple[Any, list[Any]]:
+        """The parameter, and the outputs of those of the heads that there are."""
         shape = [-1, architecture.planes, architecture.size, architecture.width]
         planes = ops.parameter(shape, np.uint8, name="planes")
         x = ops.convert(planes, "f32")
@@ -94,8 +99,8 @@ class _Builder:
             x = _fake_quantize(x, 0, 255)  # changes nothing, and lets OpenVINO use bytes
         self._in_steps.add(x.get_friendly_name())
         trunk = self.sequence(x, architecture.trunk, "trunk")
-        parts = (("policy", architecture.policy), ("value", architecture.value), ("outcome", architecture.outcome))
-        return planes, [self.sequence(trunk, layers, name) for name, layers in parts if layers]
+        parts = architecture.parts()
+        return planes, [self.sequence(trunk, parts[name], name) for name in heads if parts[name]]
 
     def sequence(self, x: Any, layers: tuple[Layer, ...], prefix: str) -> Any:
         """The output of layers one after another."""

@@ -97,14 +97,15 @@ class Searcher:
         rollouts: bool = False,
         seed: int | None = None,
     ) -> None:
-        """`nodes`: room of each tree. `leaves`: how many leaves of a tree a thread evaluates together. `rollouts`: keep
-        what the evaluation's rollouts say apart as well, in `trees.rollout_sum`."""
+        """`nodes`: room of each tree. `leaves`: how many leaves of a tree a thread evaluates together, at most; the
+        attribute of that name can be lowered between searches. `rollouts`: keep what the evaluation's rollouts say
+        apart as well, in `trees.rollout_sum`."""
         self.game, self.evaluation, self.rule = game, evaluation, rule
+        self.leaves, self.most_leaves, self.nodes = leaves, leaves, nodes
         self.counts = Counts()
         self.trees = new_trees(trees, nodes, rollouts)
         rule.attach(self.trees, game.actions)
         self._spare = new_trees(1, nodes, rollouts)
-        self._most_leaves = leaves
         self._rng = np.random.default_rng(seed)
         others = (evaluation.another() for _ in range(threads - 1))
         self._workers = [_new_worker(game, each, trees * leaves) for each in (evaluation, *others)]
@@ -250,7 +251,7 @@ class Searcher:
         if self._failure is not None:
             raise self._failure
         before = int(self._remaining[index].sum())
-        count = self.rule.select(self.trees, index, self._remaining, self._most_leaves, worker.paths)
+        count = self.rule.select(self.trees, index, self._remaining, self.leaves, worker.paths)
         done = before - int(self._remaining[index].sum())
         self.counts.simulations += done
         self.counts.leaves += count

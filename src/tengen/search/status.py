@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tengen.games import go
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.board import BORDER, KO, NO_CELL, PASSES, TO_PLAY, allocate, copy_board
+from tengen.games.go.coordinates import to_cell
+from tengen.games.go.score import playout_owners
 from tengen.search.uct import UctParameters, UctRoot, new_scratch, simulate
 from tengen.search.uct_tree import new_tree
 
@@ -31,6 +33,19 @@ def is_settled(state: go.State, ownership: NDArray[np.int64], playouts: float) -
     """Whether simulations agree, in more than nine of ten, on the owner of every single point."""
     on_board = state.board.color != BORDER
     return bool(np.all(np.abs(ownership[on_board]) >= 0.8 * playouts))
+
+
+def playout_ownership(state: go.State, playouts: int = 400, seed: int = 1) -> NDArray[np.float64]:
+    """float64[N * N]: whose each point is at the end of guided playouts, from 1 (always Black's) to -1 (White's)."""
+    size, board = state.size, state.board
+    totals, rng = np.zeros(len(board.color), np.int64), np.array([2 * seed + 1], np.uint64)
+    playout_owners(board, allocate(size), state.rules.flags, playouts, rng, totals)
+    return on_points(totals, size) / playouts
+
+
+def on_points(of_cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """int64[N * N]: what is known of the cells of a board, int64[P], in the order of its points."""
+    return of_cells[[to_cell(point, size) for point in range(size * size)]]
 
 
 def search_ownership(state: go.State, playouts: int, seed: int = 1) -> NDArray[np.int64]:

@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, WHITE, opponent
-from tengen.games.go.board import allocate
-from tengen.games.go.coordinates import to_cell
-from tengen.games.go.score import playout_owners
+from tengen.search.status import playout_ownership
 
 _SURE = 0.5  # a point is given to a side that owns it in three playouts of four
 
@@ -29,11 +27,7 @@ class Estimate:
 
 def estimate(state: go.State, playouts: int = 400, seed: int = 1) -> Estimate:
     """Play the game to its end many times and see who owns what on average."""
-    size, board = state.size, state.board
-    totals, rng = np.zeros(len(board.color), np.int64), np.array([2 * seed + 1], np.uint64)
-    playout_owners(board, allocate(size), state.rules.flags, playouts, rng, totals)
-    cells = [to_cell(point, size) for point in range(size * size)]
-    black_share = (totals[cells] / playouts).reshape(size, size)
+    black_share = playout_ownership(state, playouts, seed).reshape(state.size, state.size)
     owners = np.where(black_share >= _SURE, BLACK, np.where(black_share <= -_SURE, WHITE, EMPTY))
     margin = round(2 * (float(black_share.sum()) - state.compensation)) / 2
     against = (owners != EMPTY) & (state.stones != EMPTY) & (owners != state.stones)

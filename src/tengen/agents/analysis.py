@@ -1,0 +1,184 @@
+"""What a search knows of a position while it searches: the data behind every analysis that Tengen shows.
+
+`Analyst.analyse` yields an `Analysis` again and again. GTP, the JSON engine, the terminal and the web build on it.
+Chances, scores and ownership are always those of the player to move; the outputs convert them where others are usual.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from tengen.agents.agent import Decision
+from tengen.agents.territory import Ownership, Surveyor, Territory
+from tengen.games.state import NOBODY, RESIGN, AnyState
+from tengen.search.searcher import Searcher
+from tengen.search.tree import TERMINAL, action_value, find_child
+
+_LONGEST_LINE = 20
+_DEVIATIONS = 1.96  # below the mean that a lower confidence bound is
+
+
+@dataclass(frozen=True)
+class MoveAnalysis:
+    """What is known of one move."""
+
+    move: int
+    visits: int
+    """Simulations through the move; those with none come last."""
+    chance: float
+    """The chance, 0 to 1, that the player to move wins with it; that of the position where there is no visit."""
+    prior: float
+    """How likely the move looked before any search: shares of all legal moves, 1 together."""
+    order: int
+    """0: the move that the agent would play, then by visits."""
+    pv: tuple[int, ...]
+    """The line of most visits, beginning with the move."""
+    pv_visits: tuple[int, ...]
+    """The visits of each move of the line."""
+    score: float | None = None
+    """Points by which the player to move leads with it; None where nobody estimates them."""
+    ownership: Ownership | None = None
+    """float32[N * N]: 1 where a point will be the mover's, -1 where the opponent's; None as `score`."""
+
+    @property
+    def bound(self) -> float:
+        """The lower confidence bound (LCB) of the chance, as if each visit were a game won or lost."""
+        spread = math.sqrt(max(self.chance * (1 - self.chance), 1e-4) / max(self.visits, 1))
+        return max(0.0, self.chance - _DEVIATIONS * spread)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A position at one moment of its search.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(size=5, komi=3.5)
+    >>> agent = tengen.load_agent("zero:go5", seed=1)
+    >>> *_, last = agent.analyse(state, visits=100)
+    >>> last.final, last.visits, state.move_name(last.moves[0].move), last.moves[0].order
+    (True, 100, 'C3', 0)
+    """
+
+    visits: int
+    """Simulations from the position, those of the tree kept from earlier positions and its own evaluation counted."""
+    chance: float
+    """The chance, 0 to 1, that the player to move wins."""
+    moves: tuple[MoveAnalysis, ...]
+    """Every legal move that the search may choose, best first; empty once the game is over."""
+    score: float | None = None
+    """Points by which the player to move leads, komi counted; None where nobody estimates them."""
+    ownership: Ownership | None = None
+    """float32[N * N], in the order of the points: 1 where a point will be the mover's, -1 where the opponent's."""
+    final: bool = False
+    """Whether the search has come to its end."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is shown the search of a `choose`, and how often."""
+
+    show: Callable[[Analysis], None]
+    interval: float = 0.1
+    """Seconds between two snapshots."""
+
+
+@runtime_checkable
+class Analyst(Protocol):
+    """An agent that can show what it thinks while it searches."""
+
+    name: str
+
+    def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:
+        """Decide as every agent does; `watcher` is shown the search as it goes, and at its end in any case."""
+        ...
+
+    def close(self) -> None:
+        """Free what the agent holds."""
+        ...
+
+    def analyse(
+        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+    ) -> Iterator[Analysis]:
+        """Search from `state`; yields what is known about every `interval` seconds, and at the end, which is `final`.
+
+        The search ends when the position has so many visits, when so many seconds are over (`math.inf`: only then when
+        `stop` is called, or nothing is left to find out), or when `stop` is called from another thread; where neither
+        is given, at the agent's own limits. What the tree knows of positions of the same game is kept. Take the next
+        element, or use the agent otherwise, from one thread at a time.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End an analysis, or a `choose`, that another thread is in."""
+        ...
+
+
+def over(state: AnyState) -> Analysis:
+    """Of a game that is over: who has won."""
+    winner = state.winner()
+    return Analysis(0, 0.5 if winner in (NOBODY, None) else float(winner == state.to_play), (), final=True)
+
+
+def of_decision(decision: Decision) -> Analysis:
+    """Of a move that needed no search."""
+    chance = 0.5 if decision.value is None else decision.value
+    moves = (MoveAnalysis(decision.move, 0, chance, 1.0, 0, decision.pv, (0,) * len(decision.pv)),)
+    return Analysis(0, chance, moves if decision.move != RESIGN else (), final=True)
+
+
+def of_tree(
+    searcher: Searcher, tree: int, state: AnyState, surveyor: Surveyor | None = None, *, final: bool = False
+) -> Analysis:
+    """What a tree says of its root, `state`, whose search has begun."""
+    trees, result = searcher.trees, searcher.conclude(np.array([tree]))
+    chosen = int(find_child(trees, tree, 0, int(result.chosen[0])))
+    chance = (float(result.value[0]) + 1) / 2
+    if trees.stage[tree, chosen] == TERMINAL:  # what is certain need not be estimated
+        chance = (float(action_value(trees, tree, chosen)) + 1) / 2
+    first = int(trees.first_child[tree, 0])
+    children = range(first, first + int(trees.child_count[tree, 0]))
+    order = sorted(children, key=lambda c: (c != chosen, -trees.visits[tree, c], -trees.logit[tree, c]))
+    moves: list[MoveAnalysis] = []
+    for place, child in enumerate(order):
+        move, visits = state.move_of(int(trees.action[tree, child])), int(trees.visits[tree, child])
+        pv, counts = line_of_most_visits(searcher, tree, child, state) if visits else ((move,), (0,))
+        q = min(1.0, max(-1.0, float(action_value(trees, tree, child)))) if visits else 2 * chance - 1
+        prior = float(np.exp(trees.logit[tree, child]))
+        moves.append(MoveAnalysis(move, visits, (q + 1) / 2, prior, place, pv, counts))
+    return surveyed(Analysis(int(trees.visits[tree, 0]), chance, tuple(moves), final=final), surveyor)
+
+
+def surveyed(analysis: Analysis, surveyor: Surveyor | None) -> Analysis:
+    """The same with scores and ownership, where somebody estimates them."""
+    if surveyor is None:
+        return analysis
+    known = surveyor.moves([each.move for each in analysis.moves if each.visits])
+    root = surveyor.root({each.move: each.visits for each in analysis.moves})
+    moves = tuple(_with_territory(each, known.get(each.move)) for each in analysis.moves)
+    return replace(analysis, moves=moves, score=root.score, ownership=root.ownership)
+
+
+def _with_territory(move: MoveAnalysis, known: Territory | None) -> MoveAnalysis:
+    return move if known is None else replace(move, score=known.score, ownership=known.ownership)
+
+
+def line_of_most_visits(
+    searcher: Searcher, tree: int, child: int, state: AnyState
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The line that begins with the move to a child of the root, `state`, and the visits of its moves."""
+    trees, node = searcher.trees, child
+    line, visits = [state.move_of(int(trees.action[tree, child]))], [int(trees.visits[tree, child])]
+    while len(line) < _LONGEST_LINE:
+        first, count = int(trees.first_child[tree, node]), int(trees.child_count[tree, node])
+        if not count:
+            break
+        node = first + int(trees.visits[tree, first : first + count].argmax())
+        if not trees.visits[tree, node]:
+            break
+        state = state.play(line[-1])
+        line.append(state.move_of(int(trees.action[tree, node])))
+        visits.append(int(trees.visits[tree, node]))
+    return tuple(line), tuple(visits)

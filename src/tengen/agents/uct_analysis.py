@@ -1,0 +1,61 @@
+"""What the tree of UCT says of a position, as an `Analysis`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tengen.agents.analysis import Analysis, MoveAnalysis, surveyed
+from tengen.agents.territory import PlayoutOwnership, survey
+from tengen.games import go
+from tengen.games.go import BLACK, PASS
+from tengen.games.go.board import NO_CELL
+from tengen.games.go.coordinates import from_cell
+from tengen.search.status import on_points
+from tengen.search.uct_tree import UctTree, most_visited
+
+
+def of_uct_tree(
+    tree: UctTree, state: go.State, ownership: NDArray[np.int64], playouts: int, *, final: bool = False
+) -> Analysis:
+    """Of the root, `state`; ownership: int64[P], summed over so many playouts, +1 where a cell ended up Black's.
+
+    A move's prior is the share of its chance by simple tactics in that of all.
+    """
+    first, count = int(tree.first_child[0]), int(tree.child_count[0])
+    children = np.arange(first, first + count)
+    chance = 1 - float(tree.wins[0]) / max(1.0, float(tree.visits[0]))
+    priors = tree.prior_wins[children] / np.maximum(tree.prior_visits[children], 1e-6)
+    priors = priors / max(float(priors.sum()), 1e-6)
+    order = sorted(range(count), key=lambda k: (-tree.visits[first + k], -priors[k]))
+    moves = []
+    for place, k in enumerate(order):
+        child, visits = first + k, int(tree.visits[first + k])
+        pv, counts = uct_line(tree, child, state.size) if visits else ((_move(tree, child, state.size),), (0,))
+        won = float(tree.wins[child]) / visits if visits else chance
+        moves.append(MoveAnalysis(pv[0], visits, won, float(priors[k]), place, pv, counts))
+    analysis = Analysis(int(tree.visits[0]), chance, tuple(moves), final=final)
+    if not playouts:
+        return surveyed(analysis, survey(PlayoutOwnership(), state))
+    sign = 1 if state.to_play == BLACK else -1
+    owners = (on_points(ownership, state.size) * (sign / playouts)).astype(np.float32)
+    score = float(owners.sum()) - sign * state.compensation
+    return Analysis(analysis.visits, chance, analysis.moves, score, owners, final)
+
+
+def uct_line(tree: UctTree, node: int, size: int, longest: int = 12) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The line of most visits that begins with the move to this node, and the visits of its moves."""
+    line: list[int] = []
+    visits: list[int] = []
+    while node >= 0 and tree.visits[node] > 0 and len(line) < longest:
+        line.append(_move(tree, node, size))
+        visits.append(int(tree.visits[node]))
+        node = int(most_visited(tree, node))
+    return tuple(line), tuple(visits)
+
+
+def move_at(cell: int, size: int) -> int:
+    """The move to a cell of the padded grid; NO_CELL is the pass."""
+    return PASS if cell == NO_CELL else from_cell(cell, size)
+
+
+def _move(tree: UctTree, node: int, size: int) -> int:
+    return move_at(int(tree.move[node]), size)
