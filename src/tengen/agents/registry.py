@@ -88,6 +88,18 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
     return agent(settings(**values))
 
 
+def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
+    """The kind of a spec and the settings that it gives, nothing loaded; SpecError where it cannot be read.
+
+    >>> read_spec("zero:go9,num_simulations=100")
+    ('zero', {'model': 'go9', 'sims': 100})
+    """
+    kind, _, text = spec.strip().partition(":")
+    if kind not in _KINDS:
+        raise SpecError(f"no agent with settings is called {kind[:40]!r}: choose from {', '.join(_KINDS)}")
+    return kind, _parse(kind, _KINDS[kind][0], text)
+
+
 def model_card(spec: str) -> ModelCard | None:
     """The card of the model that an agent plays by, read without loading the model; None for agents without one."""
     kind, _, text = spec.strip().partition(":")

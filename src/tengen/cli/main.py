@@ -46,9 +46,12 @@ from tengen.cli.tables import tables
 from tengen.cli.tournament import tournament
 from tengen.cli.uci import EPILOG as UCI_EPILOG
 from tengen.cli.uci import uci
+from tengen.cli.web import EPILOG as WEB_EPILOG
+from tengen.cli.web import web
 
 EXAMPLES = (
     ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
+    ("tengen web", "the same and more in your browser"),
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
     ("tengen tournament random alphabeta uct zero:go9", "and who is the strongest of several?"),
@@ -120,7 +123,8 @@ def tengen(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
 ) -> None:
-    """[bold]Tengen[/bold] plays Go and Microchess: in the terminal, in GTP and UCI programs, and against other engines.
+    """[bold]Tengen[/bold] plays Go and Microchess: in the browser, in the terminal, in GTP and UCI programs, and
+    against other engines.
 
     Opponents are named by a short [italic]spec[/italic], the same everywhere: [cyan]random[/cyan],
     [cyan]alphabeta:depth=4[/cyan], [cyan]uct:playouts=10000[/cyan], [cyan]uct:seconds=1[/cyan],
@@ -147,6 +151,7 @@ def _one_line(error: Exception) -> str:
 
 # The subcommands, in the order in which `tengen --help` lists them.
 app.command(epilog=PLAY_EPILOG)(play)
+app.command(epilog=WEB_EPILOG)(web)
 app.command(epilog=GTP_EPILOG)(gtp)
 app.command(epilog=UCI_EPILOG)(uci)
 app.command()(match)

@@ -1,7 +1,6 @@
 """`tengen play`: a game in the terminal, against a bot, a person, or between two bots to watch."""
 
 import io
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -202,10 +201,6 @@ def _prepare_terminal() -> None:
 
 def _last_game_file(game: "Game") -> Path:
     """Where a game is kept that was left without saving."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return base / "tengen" / f"last-game{game.suffix}"
+    from tengen._files import user_state
+
+    return user_state() / f"last-game{game.suffix}"

@@ -1,0 +1,71 @@
+"""`tengen web`: play, analyse and watch in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EPILOG = "\n\n".join(
+    f"[cyan]{command}[/cyan]  {meaning}"
+    for command, meaning in (
+        ("tengen web", "open the browser and play"),
+        ("tengen web --port 9000 --no-browser", "on another port; open the address yourself"),
+        ('tengen web --opponent "GNU Go=gtp:gnugo --mode gtp"', "offer another program as an opponent"),
+        ("tengen web --host 0.0.0.0", "for others on your network, who need the token that is printed"),
+    )
+)
+
+
+def web(
+    port: Annotated[int, typer.Option(help="The port to listen on; 0: any that is free.", min=0, max=65535)] = 8361,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. Other than on this machine's own, pages need a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(help="The token that pages must know; made up if --host needs one.", show_default=False),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")] = True,
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SPEC",
+            help="Offer an opponent of your own, also one that pages cannot ask for (gtp:, uci:, a model file); "
+            "may be repeated.",
+        ),
+    ] = None,
+    games: Annotated[
+        Path | None, typer.Option(help="The folder that games are kept in; your state folder if not given.")
+    ] = None,
+) -> None:
+    """Play Go, Microchess and every other game in your browser.
+
+    The page is served on this machine alone unless you give --host. Games that you play are kept, and go on where you
+    left them after a reload or a restart.
+    """
+    import secrets
+
+    from tengen._files import user_state
+    from tengen._kernel_cache import is_cold
+    from tengen.web.app import WebConfig, check_built
+    from tengen.web.guard import is_loopback
+    from tengen.web.server import run
+
+    check_built()
+    local = is_loopback(host)
+    if token is not None and len(token) < 8:
+        raise ValueError("a token has at least 8 characters")
+    if token is None:
+        token = "" if local else secrets.token_urlsafe(18)
+    own = dict(_named(text) for text in opponent or ())
+    if is_cold():
+        typer.echo("compiling the rules engine, once: about a minute", err=True)
+    folder = games or user_state() / "web-games"
+    run(WebConfig(folder, token, local, own), host, port, browser)
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, spec = text.partition("=")
+    if not equals or not name.strip() or not spec.strip():
+        raise ValueError(f"--opponent {text[:40]} is not possible: write NAME=SPEC")
+    return name.strip(), spec.strip()

@@ -1,0 +1,106 @@
+"""The server: which paths there are, and how its parts hang together.
+
+| path      | what it gives                                       |
+|-----------|-----------------------------------------------------|
+| `/`       | the page                                            |
+| `/assets` | what the page is made of                            |
+| `/talk`   | the websocket that everything else goes through     |
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
+
+from tengen.web.agent_pool import AgentPool
+from tengen.web.catalogue import catalogue
+from tengen.web.connection import Action, Connection, Message
+from tengen.web.guard import Guard
+from tengen.web.play_room import PlayRoom
+from tengen.web.stored_games import StoredGames
+from tengen.web.thinking import Thinking
+
+STATIC = Path(__file__).parent / "static"
+_MOST_PAGES = 500
+
+
+@dataclass(frozen=True)
+class WebConfig:
+    """How the server runs."""
+
+    state: Path
+    """The folder that games are kept in."""
+    token: str = ""
+    """What everybody must know; empty: nothing."""
+    local: bool = True
+    """Whether the server listens on loopback alone."""
+    opponents: Mapping[str, str] = field(default_factory=dict)
+    """The server's own opponents: specs by name. They may be of any kind."""
+    threads: int | None = None
+    """Threads to think with; None: one for each core."""
+
+
+def check_built(static: Path = STATIC) -> None:
+    """ValueError if the page has not been built."""
+    if not (static / "index.html").is_file():
+        raise ValueError(f"the page has not been built in {static}: run  make web  in a clone of Tengen")
+
+
+def make_app(config: WebConfig) -> Guard:
+    """The whole server, as an ASGI application."""
+    thinking, agents = Thinking(config.threads), AgentPool()
+    actions: dict[str, Action] = {"hello": _hello}
+    actions |= PlayRoom(StoredGames(config.state), thinking, agents, config.opponents).actions()
+    pages = set[Connection]()
+
+    async def talk(socket: WebSocket) -> None:
+        if len(pages) >= _MOST_PAGES:
+            await socket.close(1013)
+            return
+        page = Connection(socket, actions)
+        pages.add(page)
+        try:
+            await page.serve()
+        finally:
+            pages.discard(page)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        threading.Thread(target=_warm_up, daemon=True).start()
+        yield
+        thinking.close()
+        await asyncio.to_thread(agents.close)
+
+    routes: list[Any] = [Route("/", _index), WebSocketRoute("/talk", talk)]
+    if (STATIC / "assets").is_dir():
+        routes.append(Mount("/assets", StaticFiles(directory=STATIC / "assets")))
+    return Guard(Starlette(routes=routes, lifespan=lifespan), config.token, config.local)
+
+
+async def _index(request: Request) -> Response:
+    if not (STATIC / "index.html").is_file():
+        return PlainTextResponse("the page has not been built: run  make web  in a clone of Tengen", 503)
+    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+
+async def _hello(page: Connection, message: Message) -> Any:
+    return await asyncio.to_thread(catalogue)
+
+
+def _warm_up() -> None:
+    """Load the kernels that a first click needs, so that it finds them there."""
+    from tengen.games import go
+    from tengen.web.positions import view_of
+
+    state = go.State.new(size=9)
+    view_of(state.play(state.parse_move("E5")))

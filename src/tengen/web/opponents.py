@@ -1,0 +1,89 @@
+"""Opponents by names that people understand, from a beginner's to the strongest, each a spec with what was measured.
+
+The figures are those of the lab book (docs/lab) and of the models' cards (docs/models.md); where there are none,
+none are given.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tengen.games.game import game_of
+from tengen.games.go.rules import get_rules
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """Somebody to play against."""
+
+    key: str
+    """The name that pages use, and translate."""
+    spec: str
+    measured: str = ""
+    """One line about how well it plays, where that was measured."""
+
+
+_RANDOM: Final = Opponent("first-game", "random")
+_GO: Final = (
+    _RANDOM,
+    Opponent("beginner", "uct:playouts=30,resign=0"),
+    Opponent("casual", "uct:playouts=300"),
+    Opponent("improving", "uct:playouts=2000"),
+)
+_UCT: Final = Opponent("strongest", "uct:seconds=3")
+_GO9: Final = (
+    Opponent("club", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
+    Opponent("strong", "zero:go9,sims=100", "91.7% of 30 games against GNU Go level 10"),
+    Opponent("strongest", "alphago:seconds=2", "with one second a move 93.8% of 24 games against uct:seconds=1"),
+)
+_GO5: Final = (
+    Opponent("club", "zero:go5,sims=4"),
+    Opponent(
+        "strongest", "zero:go5,sims=256", "as Black with 64 simulations 100 of 100 games against uct:playouts=10000"
+    ),
+)
+_GO19: Final = (
+    Opponent("club", "fast-policy", "loses to GNU Go level 1"),
+    Opponent("strong", "policy:go19", "25% of 20 games against GNU Go level 10, without search"),
+    _UCT,
+)
+_MICROCHESS: Final = (
+    _RANDOM,
+    Opponent("beginner", "alphabeta:depth=1"),
+    Opponent("casual", "alphabeta:depth=3"),
+    Opponent("improving", "zero:microchess,sims=8"),
+    Opponent("strong", "zero:microchess,sims=100"),
+    Opponent(
+        "strongest",
+        "zero:microchess,seconds=1",
+        "with 0.1 s a move 45.5% of 100 games against Fairy-Stockfish skill 20",
+    ),
+)
+_OTHER: Final = (
+    _RANDOM,
+    Opponent("casual", "mcts:playouts=50"),
+    Opponent("strongest", "mcts:playouts=5000"),
+)
+_LEVEL10: Final = Opponent("strong", "uct:playouts=20000", "87.5% of 40 games against GNU Go level 10 on 9x9")
+
+
+def opponents_for(state: Any, own: Mapping[str, str]) -> list[Opponent]:
+    """Who can be played from a state, the weakest first; then those of the server's own list, specs by name."""
+    game = game_of(state)
+    if game.name == "go":
+        found = _in_go(state)
+    else:
+        found = _MICROCHESS if game.name == "microchess" else _OTHER
+    return [*found, *(Opponent(key, spec) for key, spec in own.items())]
+
+
+def _in_go(state: Any) -> tuple[Opponent, ...]:
+    """Networks play the boards that they have learned, counted by area; playouts play all of them."""
+    by_area = get_rules(state.rules).scoring == "area"
+    if by_area and state.size == 9:
+        return (*_GO, *_GO9)
+    if by_area and state.size == 5 and state.komi == 3.5:
+        return (*_GO, *_GO5)
+    if by_area and state.size == 19:
+        return (*_GO, *_GO19)
+    return (*_GO, _LEVEL10, _UCT)

@@ -1,0 +1,84 @@
+"""A server in a thread, and a page without a browser to talk to it."""
+
+import asyncio
+import json
+import socket
+import threading
+from contextlib import ExitStack
+from typing import Any
+
+import uvicorn
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from tengen.web.app import WebConfig, make_app
+from tengen.web.connection import MAX_MESSAGE
+
+
+class Served:
+    """The server, on a port of its own, until it is closed."""
+
+    def __init__(self, config: WebConfig) -> None:
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(512)
+        self.port: int = self._listener.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        settings = uvicorn.Config(make_app(config), log_level="error", ws="websockets-sansio", ws_max_size=MAX_MESSAGE)
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve([self._listener]))
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listener.close()
+
+
+class Page:
+    """What a page says and hears."""
+
+    def __init__(self, served: Served) -> None:
+        self._open = ExitStack()
+        talk, origin = f"ws://127.0.0.1:{served.port}/talk", Origin(served.address)
+        self._socket = self._open.enter_context(connect(talk, origin=origin, proxy=None, max_size=None))
+        self._count = 0
+        self.news: dict[str, dict[str, Any]] = {}
+        """The newest of each topic, put together from what was sent."""
+
+    def ask(self, action: str, **fields: Any) -> Any:
+        """The answer; ValueError if it is an error."""
+        self._count += 1
+        self._socket.send(json.dumps({"n": self._count, "do": action, **fields}))
+        while True:
+            message = self._hear()
+            if message.get("re") == self._count:
+                if "error" in message:
+                    raise ValueError(message["error"])
+                return message["ok"]
+
+    def send(self, text: str | bytes) -> dict[str, Any]:
+        """Send anything at all; returns the next answer."""
+        self._socket.send(text)
+        while "re" not in (message := self._hear()):
+            pass
+        return message
+
+    def wait(self, topic: str, is_so: Any) -> dict[str, Any]:
+        """Listen until what is known of a topic is as wanted."""
+        while topic not in self.news or not is_so(self.news[topic]):
+            self._hear()
+        return self.news[topic]
+
+    def close(self) -> None:
+        self._open.close()
+
+    def _hear(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._socket.recv(timeout=120))
+        if "on" in message:
+            known = {} if message.get("whole") else self.news.get(message["on"], {})
+            self.news[message["on"]] = known | message["set"]
+        return message

@@ -1,0 +1,71 @@
+// The page: its head, and which part of it is shown. Parts go by the address: #/play, #/play/GAME.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Play } from "./play";
+import { Setup } from "./setup";
+import { type Catalogue } from "./shapes";
+import { setSound, soundIsOn } from "./sound";
+import { ask, useConnected, useTopic } from "./talk";
+import { currentLanguage, setLanguage, t, type Word } from "./words";
+import icon from "./icon.svg";
+import "./style.css";
+
+const PARTS: Word[] = ["play"];
+type Theme = "auto" | "light" | "dark";
+
+function App() {
+  const [route, setRoute] = useState(location.hash);
+  const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
+  const [language, changeLanguage] = useState(currentLanguage());
+  const connection = useTopic<{ open: boolean }>("connection");
+  useEffect(() => {
+    const listener = () => setRoute(location.hash);
+    addEventListener("hashchange", listener);
+    return () => removeEventListener("hashchange", listener);
+  }, []);
+  useConnected(() => void ask<Catalogue>("hello").then(setCatalogue), []);
+  const [part, rest] = route.replace(/^#\/?/, "").split("/");
+  const shown = PARTS.includes(part as Word) ? part : "play";
+  return (
+    <div class="page" key={language}>
+      <header>
+        <a class="brand" href="#/play"><img src={icon} alt="" width="28" height="28" /><span>Tengen</span></a>
+        <nav aria-label="Tengen">
+          {PARTS.map((name) => <a key={name} href={`#/${name}`} aria-current={name === shown ? "page" : undefined}>{t(name)}</a>)}
+        </nav>
+        <Settings onLanguage={() => { setLanguage(language === "en" ? "ko" : "en"); changeLanguage(currentLanguage()); }} />
+      </header>
+      {connection?.open === false && <div class="banner" role="status">{t("connectionLost")}</div>}
+      {catalogue === null ? <main class="loading">…</main> : <Part name={shown} rest={rest} catalogue={catalogue} />}
+    </div>
+  );
+}
+
+function Part({ name, rest, catalogue }: { name: string; rest: string | undefined; catalogue: Catalogue }) {
+  const go = (to: string) => (location.hash = to);
+  switch (name) {
+    default:
+      return rest ? <Play key={rest} id={rest} onLeave={() => go("#/play")} /> : <Setup catalogue={catalogue} onGame={(id) => go(`#/play/${id}`)} />;
+  }
+}
+
+function Settings({ onLanguage }: { onLanguage: () => void }) {
+  const [theme, setTheme] = useState<Theme>((localStorage.getItem("theme") as Theme | null) ?? "auto");
+  const [sound, changeSound] = useState(soundIsOn());
+  useEffect(() => {
+    localStorage.setItem("theme", theme);
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const next: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+  return (
+    <div class="settings">
+      <button class="icon" aria-pressed={sound} title={t("sound")} aria-label={t("sound")} onClick={() => { setSound(!sound); changeSound(!sound); }}>{sound ? "♪" : <s>♪</s>}</button>
+      <button class="icon" title={`${t("theme")}: ${theme}`} aria-label={`${t("theme")}: ${theme}`} onClick={() => setTheme(next[theme])}>{{ auto: "◐", light: "☀", dark: "☾" }[theme]}</button>
+      <button class="icon text" onClick={onLanguage}>{t("language")}</button>
+    </div>
+  );
+}
+
+document.documentElement.lang = currentLanguage();
+document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "auto";
+render(<App />, document.getElementById("app")!);

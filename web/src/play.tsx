@@ -1,0 +1,178 @@
+// A game that is being played.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Board, type Mark } from "./board";
+import { levelName } from "./setup";
+import { type GameView, pointIndex, pointName, squaresOf } from "./shapes";
+import { stoneSound } from "./sound";
+import { ask, drop, useConnected, useTopic } from "./talk";
+import { of, t } from "./words";
+
+export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
+  const game = useTopic<GameView>("game");
+  const [problem, setProblem] = useState("");
+  const [resigning, setResigning] = useState(false);
+  const shown = game !== null && game.id === id ? game : null;
+  const act = (action: string, fields: Record<string, unknown> = {}) =>
+    ask(action, { id, ...fields }).then(() => setProblem(""), (error: Error) => setProblem(error.message));
+
+  useConnected(() => void ask("play.open", { id }).catch((error: Error) => { setProblem(error.message); if (game?.id !== id) onLeave(); }), [id]);
+  useEffect(() => () => { drop("game"); void ask("play.leave").catch(() => undefined); }, [id]);
+  useEffect(() => { if (shown && shown.number > 0) stoneSound(); }, [shown?.number]);
+
+  const people = shown ? shown.specs.map((spec) => spec === "") : [true, true];
+  const mine = shown !== null && !shown.over && people[shown.toPlay - 1];
+  const turned = shown !== null && shown.board === "chess" && !people[0] && people[1];
+  const move = (name: string) => void act("play.move", { move: name, number: shown!.number });
+
+  useEffect(() => {
+    function key(event: KeyboardEvent): void {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA|SELECT/.test(target.tagName)) return;
+      const actions: Record<string, () => void> = {
+        u: () => void act("play.undo"),
+        h: () => mine && void act("play.hint"),
+        s: () => shown?.territory && !shown.over && void act("play.estimate"),
+        p: () => mine && shown?.canPass && move("pass"),
+      };
+      actions[event.key.toLowerCase()]?.();
+    }
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+
+  const marks = useMemo(() => new Map<number, Mark>((shown?.marks.hints ?? []).flatMap(({ move: name, chance }, i) => {
+    const spot = squaresOf(shown!, name).at(-1);
+    return spot === undefined ? [] : [[spot, { text: chance === null || chance === undefined ? String(i + 1) : String(Math.round(chance * 100)), tone: i === 0 ? "best" : "good" }] as [number, Mark]];
+  })), [shown?.marks, shown?.cells]);
+  const owners = useMemo(() => ownersOf(shown?.count?.owners ?? shown?.marks.owners), [shown?.count?.owners, shown?.marks.owners]);
+  const dead = useMemo(() => new Set((shown?.count?.dead ?? []).map((name) => pointIndex(shown!, name))), [shown?.count?.dead]);
+
+  if (shown === null) return <main class="loading">{problem || "…"}</main>;
+  const order = turned || (people[0] && !people[1]) || people[0] === people[1] ? (turned ? [1, 2] : [2, 1]) : [1, 2];
+  return (
+    <main class="game">
+      <div class="board-side">
+        <Board
+          view={shown}
+          flip={turned}
+          onMove={mine ? move : undefined}
+          onPoint={shown.count?.correctable ? (index) => shown.cells[index] !== "0" && void act("play.dead", { point: pointName(shown, index) }) : undefined}
+          marks={marks}
+          owners={owners}
+          dead={dead}
+        />
+        {shown.board === "text" && <MoveButtons moves={shown.moves ?? []} onMove={move} />}
+      </div>
+      <aside class="panel">
+        <Player game={shown} player={order[0]} />
+        <div class="card status">
+          <p class="headline" aria-live="polite">{headline(shown, mine)}</p>
+          {shown.count && <p class="quiet">{shown.count.text}</p>}
+          {shown.count?.correctable && <p class="quiet">{t("deadStones")}</p>}
+          {shown.marks.margin !== undefined && !shown.over && <p>{margin(shown.marks.margin)}</p>}
+          {shown.chance !== null && <Chance game={shown} />}
+          {(problem || shown.problem) && <p class="problem" role="alert">{problem || shown.problem}</p>}
+          {shown.problem && <button onClick={() => void act("play.again")}>{t("again")}</button>}
+          <div class="actions">
+            {shown.territory && <button disabled={!mine || !shown.canPass} onClick={() => move("pass")}>{t("pass")}</button>}
+            <button disabled={shown.moveList.length === 0} onClick={() => void act("play.undo")}>{shown.over && shown.count ? t("resume") : t("undo")}</button>
+            <button disabled={!mine} onClick={() => void act("play.hint")}>{t("hint")}</button>
+            {shown.territory && <button disabled={shown.over} onClick={() => void act("play.estimate")}>{t("score")}</button>}
+            <button disabled={!mine} onClick={() => setResigning(true)}>{t("resign")}</button>
+            <button onClick={() => void save(id)}>{t("save")}</button>
+          </div>
+          {resigning && mine && (
+            <div class="confirm" role="alertdialog" aria-label={t("reallyResign")}>
+              <span>{t("reallyResign")}</span>
+              <button class="danger" onClick={() => { setResigning(false); move("resign"); }}>{t("yes")}</button>
+              <button onClick={() => setResigning(false)}>{t("no")}</button>
+            </div>
+          )}
+        </div>
+        <Player game={shown} player={order[1]} />
+        <details class="card moves" open>
+          <summary>{t("moves")} <span class="quiet">{shown.number}</span></summary>
+          <ol>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
+        </details>
+        <p class="quiet small-print">{shown.about}</p>
+        <div class="row">
+          <button onClick={onLeave}>{t("newGame")}</button>
+        </div>
+        <p class="quiet small-print keys">{t("keys")}</p>
+      </aside>
+    </main>
+  );
+}
+
+export function ownersOf(text: string | undefined): number[] | undefined {
+  return text === undefined ? undefined : [...text].map((owner) => (owner === "1" ? 1 : owner === "2" ? -1 : 0));
+}
+
+function Player({ game, player }: { game: GameView; player: number }) {
+  const spec = game.specs[player - 1];
+  const turn = !game.over && game.toPlay === player;
+  const name = spec === "" ? (game.specs.includes("") && game.specs[2 - player] !== "" ? t("you") : of("player", game.players[player - 1])) : levelName(game.sides[player - 1]);
+  return (
+    <div class={`card player ${turn ? "turn" : ""}`}>
+      <Chip game={game} player={player} />
+      <div class="who">
+        <strong>{name}</strong>
+        <span class="quiet">{spec || of("player", game.players[player - 1])}</span>
+      </div>
+      {game.captures && <span class="captures" title={t("captured")}><b>{game.captures[player - 1]}</b> {t("captured")}</span>}
+      {turn && game.thinking && <span class="dots" role="status" aria-label={t("thinking")}><i /><i /><i /></span>}
+    </div>
+  );
+}
+
+/** A small stone, piece or mark in a player's colour. */
+export function Chip({ game, player }: { game: { board: string; symbols?: string }; player: number }) {
+  if (game.board === "squares") return <span class={`chip letter p${player}`}>{game.symbols?.[player] ?? player}</span>;
+  const black = game.board === "chess" ? player === 2 : player === 1;
+  return <span class={`chip ${black ? "black" : "white"}`} />;
+}
+
+function Chance({ game }: { game: GameView }) {
+  const mover = game.over ? game.toPlay : 3 - game.toPlay; // who decided last
+  const first = mover === 1 ? game.chance! : 1 - game.chance!;
+  return (
+    <div class="chance" title={game.note}>
+      <div class={`bar ${game.board}`}><i style={{ width: `${first * 100}%` }} /></div>
+      <span>{of("player", game.players[0])} {Math.round(first * 100)}% <span class="quiet">{game.note}</span></span>
+    </div>
+  );
+}
+
+function MoveButtons({ moves, onMove }: { moves: string[]; onMove: (move: string) => void }) {
+  return <div class="row wrap">{moves.map((move) => <button key={move} onClick={() => onMove(move)}>{move}</button>)}</div>;
+}
+
+function headline(game: GameView, mine: boolean): string {
+  const player = of("player", game.players[game.toPlay - 1]);
+  if (game.over) {
+    if (!game.winner) return game.result === "Void" ? t("noResult") : t("draw");
+    const won = of("player", game.players[game.winner - 1]);
+    const how = /^[BW]\+[\d.]+$/.test(game.result) ? `${game.result.slice(2)} ${t("points")}` : of("reason", game.reason);
+    return `${won} ${t("wins")} · ${how}`;
+  }
+  const last = game.last === "pass" ? `${of("player", game.players[2 - game.toPlay])} ${t("passed")} · ` : "";
+  const check = game.check ? ` · ${t("check")}` : "";
+  return last + (mine && game.specs.some((spec) => spec) ? t("yourTurn") : `${player} ${t("toPlay")}`) + check;
+}
+
+function margin(points: number): string {
+  return `${of("player", points > 0 ? "Black" : "White")} ${t("ahead")} ${Math.abs(points)} ${t("points")}`;
+}
+
+async function save(id: string): Promise<void> {
+  const { name, text } = await ask<{ name: string; text: string }>("play.save", { id });
+  download(name, text);
+}
+
+export function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

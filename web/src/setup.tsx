@@ -1,0 +1,222 @@
+// Before a game: what to play, against whom; and the games that were played here.
+import { useEffect, useState } from "preact/hooks";
+import { type Catalogue, type GameInfo, type OpponentInfo } from "./shapes";
+import { ask, useConnected } from "./talk";
+import { of, t, type Word } from "./words";
+
+type Choice = Record<string, string | number | boolean>;
+interface Listed {
+  id: string;
+  game: string;
+  about: string;
+  players: [string, string];
+  specs: [string, string];
+  moves: number;
+  result: string;
+  touched: number;
+}
+
+export function levelName(key: string): string {
+  return key.startsWith("spec:") ? key.slice(5) : of("level", key);
+}
+
+/** The options of a game, to be filled in; `given` has those that differ from what is usual. */
+export function GameOptions({ game, given, onChange }: { game: GameInfo; given: Choice; onChange: (given: Choice) => void }) {
+  const set = (name: string, value: string | number | boolean) => onChange({ ...given, [name]: value });
+  if (game.rules === undefined) {
+    return (
+      <>
+        {game.options.map((option) => (
+          <Field key={option.name} label={word(option.name)}>
+            {option.kind === "bool" ? (
+              <input type="checkbox" checked={(given[option.name] ?? option.default) === true} onChange={(e) => set(option.name, e.currentTarget.checked)} />
+            ) : option.choices.length ? (
+              <Select value={String(given[option.name] ?? option.default)} choices={option.choices.map((name) => [name, of("rules", name)])} onChange={(value) => set(option.name, value)} />
+            ) : (
+              <input value={String(given[option.name] ?? option.default ?? "")} onChange={(e) => set(option.name, e.currentTarget.value)} />
+            )}
+          </Field>
+        ))}
+      </>
+    );
+  }
+  const rules = game.rules.find((one) => one.name === (given.rules ?? "chinese"))!;
+  const size = Number(given.size ?? rules.size);
+  const most = game.handicaps?.[String(size)] ?? 0;
+  const usual = given.handicap ? 0.5 : size === 5 ? 3.5 : rules.komi;
+  return (
+    <>
+      <Field label={t("size")}>
+        <div class="segments">
+          {[5, 7, 9, 13, 19].map((n) => (
+            <button type="button" key={n} aria-pressed={n === size} onClick={() => onChange({ ...without(given, "komi", "handicap"), size: n })}>{n}×{n}</button>
+          ))}
+          <input type="number" aria-label={t("size")} min="2" max="25" value={size} onChange={(e) => onChange({ ...without(given, "komi", "handicap"), size: clamp(e.currentTarget.valueAsNumber, 2, 25, 9) })} />
+        </div>
+      </Field>
+      <Field label={t("rules")}>
+        <Select value={rules.name} choices={game.rules.map((one) => [one.name, of("rules", one.name)])} onChange={(name) => onChange({ ...without(given, "komi", "size"), rules: name, ...(name === "simple-go" ? { size: 5 } : { size }) })} />
+      </Field>
+      <div class="pair">
+        <Field label={t("komi")}>
+          <input type="number" step="0.5" value={Number(given.komi ?? usual)} onChange={(e) => set("komi", clamp(e.currentTarget.valueAsNumber, -100, 100, usual))} />
+        </Field>
+        <Field label={t("handicap")}>
+          <Select
+            value={String(given.handicap ?? 0)}
+            choices={[["0", t("none")], ...Array.from({ length: Math.max(0, most - 1) }, (_, i): [string, string] => [String(i + 2), String(i + 2)])]}
+            onChange={(value) => onChange({ ...without(given, "komi"), handicap: Number(value) })}
+          />
+        </Field>
+      </div>
+    </>
+  );
+}
+
+/** What the server is asked for: the usual komi of 5x5 is not the rule set's. */
+export function asOptions(game: GameInfo, given: Choice): Choice {
+  if (game.rules === undefined) return given;
+  const small = Number(given.size) === 5 && given.komi === undefined && !given.handicap;
+  return small ? { ...given, komi: 3.5 } : given;
+}
+
+export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id: string) => void }) {
+  const kept = JSON.parse(localStorage.getItem("setup") ?? "{}");
+  const [name, setName] = useState<string>(catalogue.games.some((one) => one.name === kept.game) ? kept.game : "go");
+  const [given, setGiven] = useState<Choice>(kept.given ?? { size: 9 });
+  const [side, setSide] = useState<string>(kept.side ?? "1");
+  const [level, setLevel] = useState<string>(kept.level ?? "beginner");
+  const [spec, setSpec] = useState<string>(kept.spec ?? "uct:playouts=1000");
+  const [levels, setLevels] = useState<OpponentInfo[]>([]);
+  const [games, setGames] = useState<Listed[] | null>(null);
+  const [problem, setProblem] = useState("");
+  const game = catalogue.games.find((one) => one.name === name)!;
+  const options = asOptions(game, given);
+
+  useConnected(() => void ask<Listed[]>("play.list").then(setGames, () => setGames([])), []);
+  useEffect(() => {
+    localStorage.setItem("setup", JSON.stringify({ game: name, given, side, level, spec }));
+    let stale = false;
+    ask<OpponentInfo[]>("play.opponents", { game: name, options }).then(
+      (found) => !stale && (setLevels(found), setProblem("")),
+      (error: Error) => !stale && setProblem(error.message),
+    );
+    return () => void (stale = true);
+  }, [name, JSON.stringify(options), side, level, spec]);
+
+  const chosen = level === "human" || level === "spec" || levels.some((one) => one.key === level) ? level : "casual";
+  const info = levels.find((one) => one.key === chosen);
+  function players(): [string, string] {
+    const other = chosen === "spec" ? `spec:${spec}` : chosen;
+    if (chosen === "human") return ["human", "human"];
+    return side === "watch" ? [other, other] : side === "1" ? ["human", other] : [other, "human"];
+  }
+  const begin = (action: string, fields: Record<string, unknown>) =>
+    ask<{ id: string }>(action, { ...fields, players: players() }).then(({ id }) => onGame(id), (error: Error) => setProblem(error.message));
+
+  return (
+    <main class="setup">
+      <form class="card" onSubmit={(event) => { event.preventDefault(); void begin("play.new", { game: name, options }); }}>
+        <h1>{t("newGame")}</h1>
+        <div class="segments wide" role="group" aria-label={t("game")}>
+          {catalogue.games.map((one) => (
+            <button type="button" key={one.name} aria-pressed={one.name === name} onClick={() => { setName(one.name); setGiven(one.name === "go" ? { size: 9 } : {}); }}>
+              {of("game", one.name) === one.name ? one.title : of("game", one.name)}
+            </button>
+          ))}
+        </div>
+        <GameOptions game={game} given={given} onChange={setGiven} />
+        <Field label={t("opponent")}>
+          <Select
+            value={chosen}
+            choices={[["human", t("level.human")], ...levels.map((one): [string, string] => [one.key, levelName(one.key)]), ["spec", t("bySpec")]]}
+            onChange={setLevel}
+          />
+        </Field>
+        {chosen === "spec" && (
+          <Field label={t("spec")}><input class="mono" value={spec} maxLength={200} spellcheck={false} onChange={(e) => setSpec(e.currentTarget.value)} /></Field>
+        )}
+        {info && <p class="about-level"><code>{info.spec}</code>{info.measured && <> · {info.measured}</>}</p>}
+        {chosen !== "human" && (
+          <Field label={t("yourSide")}>
+            <div class="segments wide">
+              {[["1", of("player", game.players[0])], ["2", of("player", game.players[1])], ["watch", t("watch")]].map(([key, text]) => (
+                <button type="button" key={key} aria-pressed={side === key} onClick={() => setSide(key)}>{text}</button>
+              ))}
+            </div>
+          </Field>
+        )}
+        {problem && <p class="problem" role="alert">{problem}</p>}
+        <button class="primary" type="submit">{t("start")}</button>
+      </form>
+      <div class="column">
+        <OpenRecord onText={(record) => void begin("play.load", { record })} />
+        <section class="card">
+          <h2>{t("recentGames")}</h2>
+          {games?.length === 0 && <p class="quiet">{t("noGames")}</p>}
+          <ul class="games">
+            {games?.map((one) => (
+              <li key={one.id}>
+                <a href={`#/play/${one.id}`}>
+                  <strong>{one.about}</strong>
+                  <span>{one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} · {one.moves} {t("moves").toLowerCase()}{one.result && ` · ${one.result}`}</span>
+                </a>
+                <button class="quiet-button" aria-label={`${t("remove")}: ${one.about}`} onClick={() => void ask("play.remove", { id: one.id }).then(() => setGames(games.filter((other) => other.id !== one.id)))}>✕</button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
+    </main>
+  );
+}
+
+/** A place to drop, choose or paste a record. */
+export function OpenRecord({ onText }: { onText: (text: string) => void }) {
+  const [over, setOver] = useState(false);
+  const [text, setText] = useState("");
+  const read = (file: File | undefined) => file && file.size < 900_000 && void file.text().then(onText);
+  return (
+    <section
+      class={`card drop ${over ? "over" : ""}`}
+      onDragOver={(e) => { e.preventDefault(); setOver(true); }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(e) => { e.preventDefault(); setOver(false); read(e.dataTransfer?.files[0]); }}
+    >
+      <h2>{t("load")}</h2>
+      <p class="quiet">{t("loadHint")}</p>
+      <textarea aria-label={t("loadHint")} rows={2} spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} placeholder="(;GM[1]SZ[9]…)" />
+      <div class="row">
+        <label class="button">
+          {t("load")}…
+          <input type="file" class="unseen" accept=".sgf,.pgn,.json,text/plain" onChange={(e) => read(e.currentTarget.files?.[0])} />
+        </label>
+        <button type="button" disabled={!text.trim()} onClick={() => onText(text)}>{t("goOn")}</button>
+      </div>
+    </section>
+  );
+}
+
+export function Field({ label, children }: { label: string; children: preact.ComponentChildren }) {
+  return <label class="field"><span>{label}</span>{children}</label>;
+}
+
+export function Select({ value, choices, onChange }: { value: string; choices: [string, string][]; onChange: (value: string) => void }) {
+  return (
+    <select value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+      {choices.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+    </select>
+  );
+}
+
+function word(name: string): string {
+  return name === "rules" || name === "double_step" ? t(name as Word) : name.replace("_", " ");
+}
+
+function clamp(value: number, low: number, high: number, otherwise: number): number {
+  return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
+}
+
+function without(given: Choice, ...names: string[]): Choice {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
+}

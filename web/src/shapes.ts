@@ -1,0 +1,114 @@
+// What the server sends: see positions.py and play_room.py.
+export interface View {
+  game: string;
+  players: [string, string];
+  toPlay: number;
+  number: number;
+  last: string;
+  over: boolean;
+  winner: number | null;
+  result: string;
+  reason: string;
+  board: "go" | "chess" | "squares" | "text";
+  rows: number;
+  cols: number;
+  cells: string;
+  moves?: string[];
+  banned?: string[];
+  canPass?: boolean;
+  captures?: [number, number];
+  komi?: number;
+  handicap?: number;
+  rules?: string;
+  check?: boolean;
+  san?: string;
+  symbols?: string;
+  text?: string;
+}
+
+export interface Count {
+  dead: string[];
+  owners: string;
+  margin: number;
+  text: string;
+  correctable: boolean;
+}
+
+export interface GameView extends View {
+  id: string;
+  title: string;
+  about: string;
+  territory: boolean;
+  sides: [string, string];
+  specs: [string, string];
+  moveList: string[];
+  thinking: boolean;
+  problem: string;
+  note: string;
+  chance: number | null;
+  marks: { hints?: { move: string; chance: number | null }[]; owners?: string; margin?: number };
+  count: Count | null;
+}
+
+export interface OptionInfo {
+  name: string;
+  kind: "bool" | "int" | "float" | "str";
+  choices: string[];
+  default: string | number | boolean | null;
+}
+
+export interface GameInfo {
+  name: string;
+  title: string;
+  players: [string, string];
+  territory: boolean;
+  suffix: string;
+  options: OptionInfo[];
+  rules?: { name: string; komi: number; size: number }[];
+  handicaps?: Record<string, number>;
+}
+
+export interface Catalogue {
+  version: string;
+  kinds: string[];
+  games: GameInfo[];
+}
+
+export interface OpponentInfo {
+  key: string;
+  spec: string;
+  measured: string;
+}
+
+// ------------------------------------------------------------------------------------------------ coordinates
+
+const GO = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
+const PLAIN = "abcdefghijklmnopqrstuvwxyz";
+
+type Sized = { board: View["board"]; rows: number; cols: number };
+
+export function columnName(view: Sized, col: number): string {
+  return view.board === "go" ? GO[col] : PLAIN[col];
+}
+
+/** The name of a point or square, counted row by row from the top. */
+export function pointName(view: Sized, index: number): string {
+  return columnName(view, index % view.cols) + String(view.rows - Math.floor(index / view.cols));
+}
+
+/** The index of a point or square, or -1. */
+export function pointIndex(view: Sized, name: string): number {
+  const col = (view.board === "go" ? GO : PLAIN).indexOf(name[0] ?? "?");
+  const row = view.rows - Number(name.slice(1));
+  return col < 0 || col >= view.cols || !(row >= 0 && row < view.rows) ? -1 : row * view.cols + col;
+}
+
+/** The squares that a move touches: where it goes is last. */
+export function squaresOf(view: Sized, move: string): number[] {
+  if (view.board === "chess") {
+    const squares = [move.slice(0, 2), move.slice(2, 4)].map((name) => pointIndex(view, name));
+    return squares.includes(-1) ? [] : squares;
+  }
+  const index = pointIndex(view, move);
+  return index < 0 ? [] : [index];
+}

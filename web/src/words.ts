@@ -1,0 +1,123 @@
+// Every word on the page, in English and Korean. A word that is missing in Korean is shown in English.
+const table = {
+  play: ["Play", "대국"],
+  analyse: ["Analyse", "분석"],
+  explain: ["Explain", "해설"],
+  learn: ["Learn", "학습"],
+  match: ["Match", "매치"],
+  newGame: ["New game", "새 대국"],
+  recentGames: ["Your games", "내 대국"],
+  noGames: ["No games yet.", "아직 대국이 없습니다."],
+  game: ["Game", "종목"],
+  size: ["Board", "판 크기"],
+  rules: ["Rules", "규칙"],
+  komi: ["Komi", "덤"],
+  handicap: ["Handicap", "접바둑"],
+  none: ["none", "없음"],
+  yourSide: ["You play", "내 돌"],
+  watch: ["watch", "관전"],
+  bothSides: ["both", "둘 다"],
+  opponent: ["Opponent", "상대"],
+  bySpec: ["by spec…", "직접 지정…"],
+  spec: ["Spec", "지정"],
+  start: ["Start", "시작"],
+  load: ["Open a record", "기보 열기"],
+  loadHint: ["SGF, PGN or JSON, from a file or pasted", "SGF, PGN, JSON: 파일 또는 붙여넣기"],
+  goOn: ["Continue", "이어두기"],
+  remove: ["Remove", "삭제"],
+  you: ["You", "나"],
+  pass: ["Pass", "한수쉼"],
+  undo: ["Undo", "무르기"],
+  resign: ["Resign", "기권"],
+  hint: ["Hint", "힌트"],
+  score: ["Score", "형세"],
+  save: ["Save", "저장"],
+  again: ["Try again", "다시 시도"],
+  reallyResign: ["Resign this game?", "기권할까요?"],
+  yes: ["Yes", "예"],
+  no: ["No", "아니오"],
+  thinking: ["thinking", "생각 중"],
+  captured: ["captured", "따낸 돌"],
+  moves: ["Moves", "수순"],
+  yourTurn: ["Your move", "둘 차례입니다"],
+  toPlay: ["to play", "차례"],
+  passed: ["passed", "한수쉼"],
+  check: ["check", "체크"],
+  wins: ["wins", "승"],
+  draw: ["Draw", "무승부"],
+  noResult: ["No result", "무승부"],
+  ahead: ["is ahead by about", "약"],
+  points: ["points", "집"],
+  deadStones: ["Click stones to mark them dead or alive.", "돌을 눌러 사석을 바꿀 수 있습니다."],
+  resume: ["Play on", "계속 두기"],
+  chance: ["chance", "승률"],
+  lastNote: ["search", "탐색"],
+  connectionLost: ["Connecting again…", "다시 연결 중…"],
+  promotion: ["Promote to", "승진"],
+  theme: ["Light or dark", "밝게/어둡게"],
+  language: ["한국어", "English"],
+  sound: ["Sound", "소리"],
+  coordinates: ["Coordinates", "좌표"],
+  boardLabel: ["Board. Arrow keys move the cursor, Enter plays.", "바둑판. 화살표로 이동, Enter로 착수."],
+  measured: ["measured", "측정"],
+  double_step: ["Double step", "두 칸 전진"],
+  keys: ["Keys: arrows and Enter on the board · P pass · U undo · H hint · S score", "단축키: 화살표+Enter · P 한수쉼 · U 무르기 · H 힌트 · S 형세"],
+  "level.human": ["Another person here", "같은 화면의 사람"],
+  "level.first-game": ["First game", "첫 대국"],
+  "level.beginner": ["Beginner", "입문"],
+  "level.casual": ["Casual", "초급"],
+  "level.improving": ["Improving", "중급"],
+  "level.club": ["Club player", "고급"],
+  "level.strong": ["Strong", "강함"],
+  "level.strongest": ["Strongest on this machine", "이 컴퓨터에서 가장 강함"],
+  "player.Black": ["Black", "흑"],
+  "player.White": ["White", "백"],
+  "game.go": ["Go", "바둑"],
+  "game.microchess": ["Microchess", "마이크로체스"],
+  "game.tictactoe": ["Tic-tac-toe", "틱택토"],
+  "rules.chinese": ["Chinese", "중국식"],
+  "rules.japanese": ["Japanese", "일본식"],
+  "rules.aga": ["AGA", "AGA"],
+  "rules.new-zealand": ["New Zealand", "뉴질랜드"],
+  "rules.tromp-taylor": ["Tromp-Taylor", "트롬프-테일러"],
+  "rules.simple-go": ["Simple-Go", "심플 바둑"],
+  "rules.standard": ["Standard", "표준"],
+  "rules.ncsoft": ["NCSoft", "NC소프트"],
+  "reason.resignation": ["resignation", "불계"],
+  "reason.score": ["score", "계가"],
+  "reason.checkmate": ["checkmate", "체크메이트"],
+  "reason.stalemate": ["stalemate", "스테일메이트"],
+} satisfies Record<string, [string, string]>;
+
+export type Word = keyof typeof table;
+export type Language = "en" | "ko";
+
+let language: Language = pick();
+
+function pick(): Language {
+  const kept = localStorage.getItem("language");
+  if (kept === "en" || kept === "ko") return kept;
+  return navigator.language.startsWith("ko") ? "ko" : "en";
+}
+
+export function currentLanguage(): Language {
+  return language;
+}
+
+export function setLanguage(chosen: Language): void {
+  language = chosen;
+  localStorage.setItem("language", chosen);
+  document.documentElement.lang = chosen;
+}
+
+/** The word in the language of the page. */
+export function t(word: Word): string {
+  const [english, korean] = table[word];
+  return language === "ko" ? korean || english : english;
+}
+
+/** The same for words that come from the server: `of("level", "beginner")`; unknown ones are shown as they are. */
+export function of(group: string, word: string): string {
+  const key = `${group}.${word}`;
+  return key in table ? t(key as Word) : word;
+}
