@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tengen.agents.agent import AgentError
+from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.encode.registry import get_encoder
 from tengen.games import go
@@ -17,8 +19,8 @@ from tengen.games.symmetry import transform_array
 from tengen.learn.generations import GenerationProgress, learn_generations
 from tengen.learn.generations_config import GenerationsConfig, preset_config, read_config
 from tengen.learn.generations_games import Exploration, GamesError, GenerationFolder, GenerationGames, GenerationPlayer
-from tengen.learn.generations_trainer import TEST_EVERY, PositionsAfter
-from tengen.learn.run_directory import RunDirectoryError, read_metrics
+from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, PositionsAfter
+from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.nets.generations import find_generation, generation_numbers, model_file
 from tengen.nets.model_file import ModelFileError, is_calibrated, read_card, read_tensors
 
@@ -110,6 +112,37 @@ def test_positions_are_those_after_the_moves_of_the_player_with_the_winner_of_th
     batch = positions.read(np.arange(len(positions)))
     found = [(planes.tobytes(), int(outcome)) for planes, outcome in zip(batch.planes, batch.outcomes)]
     assert found == expected
+
+
+@pytest.mark.parametrize("after", ["first", "second", "both"])
+def test_a_policy_learns_the_next_move_as_far_as_it_won(after: str) -> None:
+    """Playing the move leads to the next position of the game, however both are turned."""
+    config = make_config(both=after == "both", policy=True)
+    spec, games = config.spec(), random_games(70)
+    positions = PositionsAfter(spec, games, after, test=False, start=True)
+    expected: list[tuple[bytes, int, float]] = []
+    for number, row in enumerate(games.actions):
+        if number % TEST_EVERY == 0:
+            continue
+        state, actions = go.State.new(SIZE, "simple-go", 1.5), row[row >= 0].tolist()
+        for action in [*actions, None]:
+            if after == "both" or state.to_play == (2 if after == "first" else 1):
+                planes = get_encoder(spec.encoder_name).encode([state])[0].tobytes()
+                result = int(games.results[number]) * (1 if state.to_play == 1 else -1)
+                expected.append((planes, *((0, 0.0) if action is None else (action, (1 + result) / 2))))
+            state = state if action is None else state.play(state.move_of(action))
+    batch = positions.read(np.arange(len(positions)))
+    found = [(x.tobytes(), int(a), float(z)) for x, a, z in zip(batch.planes, batch.actions, batch.rewards)]
+    assert found == expected
+    for k in range(8):
+        turned = positions.read(np.arange(40), np.full(40, k))
+        for action, new in zip(batch.actions[:40].tolist(), turned.actions.tolist()):
+            plane = np.zeros((SIZE, SIZE), np.uint8)
+            if action < SIZE * SIZE:
+                plane.flat[action] = 1
+                assert transform_array(plane, k).flat[new] == 1
+            else:
+                assert new == action
 
 
 def test_test_games_are_apart_and_symmetries_turn_the_board() -> None:
@@ -211,6 +244,47 @@ def test_one_network_for_both_players_and_weights_that_are_kept(tmp_path: Path) 
     files = find_generation(tmp_path / "run")
     assert files.first == files.second == model_file(tmp_path / "run", "both", 2)
     assert read_card(files.first).encoder == "stones-player"
+
+
+def test_a_policy_learns_the_moves_of_the_winner(tmp_path: Path) -> None:
+    """One game again and again, which Black won: it is learned by heart, but for White's moves."""
+    one = random_games(20)
+    number = int(np.flatnonzero(one.results == 1)[0])
+    games = GenerationGames(np.repeat(one.actions[[number]], 100, 0), np.repeat(one.results[[number]], 100), one.work)
+    config = make_config(policy=True, symmetries=False)
+    found = {}
+    for after in ("first", "second"):
+        run = RunDirectory(tmp_path / after, asdict(config), set(), {})
+        found[after] = OutcomeTrainer(config, run, config.spec(), games, after).train(lambda _: None)
+        run.close()
+    assert found["second"]["policy_accuracy"] > 0.5 and found["first"]["policy_accuracy"] == 0
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_policy_is_learned_beside_the_value_and_guides_the_search(both: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    config = make_config(policy=True, both=both, simulations=8, games=100, match_games=0)
+    with pytest.raises(Stopped):
+        learn_generations(config, folder, stopping_at("learning", 2, "both" if both else "white", 0.5))
+    line = learn_generations(config, folder)
+    assert all(0 <= line[f"{side}_policy_accuracy"] <= 1 for side in config.sides())
+    state = go.State.new(SIZE, "simple-go", 1.5)
+    tree = load_agent(f"mcts:{folder},playouts=30,seed=1").choose(state)
+    assert len({round(prior, 4) for prior in tree.priors.values()}) > 3
+    top = load_agent(f"value:{folder},top=3").choose(state)
+    best = sorted(tree.priors, key=lambda move: -tree.priors[move])[:3]
+    assert set(top.values) == set(best)
+    deep = load_agent(f"alphabeta:{folder},top=2,depth=3").choose(state)
+    assert set(deep.values) == set(best[:2]) and len(deep.pv) == 3
+
+
+def test_a_run_without_a_policy_says_so(run: Path) -> None:
+    with pytest.raises(AgentError, match=r"has no policy, which top=3 asks for: .*generations --policy"):
+        load_agent(f"value:{run},top=3")
+    with pytest.raises(ValueError, match="top=3 goes by a model's policy"):
+        load_agent("alphabeta:top=3")
+    with pytest.raises(ValueError, match="top=-1 is not possible"):
+        load_agent(f"value:{run},top=-1")
 
 
 def test_a_network_that_learned_nothing_is_trained_again_with_a_lower_rate(

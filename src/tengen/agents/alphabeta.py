@@ -24,6 +24,8 @@ class AlphaBeta:
     """A run of `tengen learn generations`, or a file of one: its networks evaluate positions at the depth."""
     generation: int = 0
     """Which generation of a run; 0: the newest."""
+    top: int = 0
+    """With a model that has a policy: consider only so many moves of a position, those it likes best; 0: all."""
     depth: int | None = None
     """Plies to look ahead at most."""
     seconds: float | None = None
@@ -41,6 +43,8 @@ class AlphaBeta:
         check_evaluation(self.evaluation)
         if self.model and self.evaluation:
             raise ValueError("alphabeta is given a model and an evaluation: leave one of them out")
+        if self.top and not self.model:
+            raise ValueError(f"alphabeta:top={self.top} goes by a model's policy: give the model of a run that has one")
 
     def plies(self, default: int) -> int:
         """How deep to look at most; `default` where neither a depth nor a time is given."""

@@ -13,7 +13,7 @@ from tengen.games.options import Options
 from tengen.games.state import AnyState
 from tengen.nets.generations import find_generation
 from tengen.search.generation_values import GenerationValues
-from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, PolicyAndValue, UniformPolicy
+from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
 
@@ -23,7 +23,8 @@ class Mcts:
     """Monte-Carlo tree search with random playouts, in every game; or with a generation of value networks."""
 
     model: str = ""
-    """A run of `tengen learn generations`, or a file of one: its values take the place of playouts."""
+    """A run of `tengen learn generations`, or a file of one: its values take the place of playouts, and its policy, if
+    it has one, that of all moves being equally likely."""
     generation: int = 0
     """Which generation of a run; 0: the newest."""
     playouts: int | None = None
@@ -95,7 +96,7 @@ class MctsAgent(TreeSearchAgent):
     def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
         if self._values is None:
             return PlayoutEvaluation(game, seed=int(self._rng.integers(2**63)))
-        return PolicyAndValue(UniformPolicy(), self._values.evaluation(game))
+        return self._values.with_policy(game)
 
     def _rule(self) -> SearchRule:
         """A move that was not tried looks as good as can be to who has playouts, to who has values as its parent."""

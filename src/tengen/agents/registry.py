@@ -40,7 +40,7 @@ def _alphabeta(settings: AlphaBeta) -> Agent:
     """In kernels with the game's own evaluation, or with a generation of value networks."""
     if not settings.model:
         return AlphaBetaAgent(settings)
-    values = ValueSettings(settings.model, settings.generation, seed=settings.seed)
+    values = ValueSettings(settings.model, settings.generation, top=settings.top, seed=settings.seed)
     return ValueAgent(values, settings.plies(_NETWORK_DEPTH), settings.seconds)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import AgentError, Decision
 from tengen.agents.conditions import warning
 from tengen.agents.network_search import refuse_other_games
 from tengen.agents.passing import wins_by_passing
@@ -29,12 +29,16 @@ class ValueSettings:
     """Which generation of a run; 0: the newest."""
     epsilon: float = 0.0
     """How often a random move is played instead (epsilon-greedy)."""
+    top: int = 0
+    """Consider only so many moves, those that the networks' policy likes best; 0: all."""
     backend: str = "fastest"
     seed: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 1:
             raise ValueError(f"value:epsilon={self.epsilon} is not possible: give a share from 0 to 1")
+        if self.top < 0:
+            raise ValueError(f"value:top={self.top} is not possible: give a number of moves, or 0 (all)")
 
 
 class ValueAgent:
@@ -49,10 +53,16 @@ class ValueAgent:
     ) -> None:
         """`depth`: plies to look ahead; `seconds`: for a move at most."""
         self._values = GenerationValues(find_generation(settings.model, settings.generation), settings.backend)
+        if settings.top and not self._values.has_policy:
+            raise AgentError(
+                f"{settings.model} has no policy, which top={settings.top} asks for: leave it out, or learn one by"
+                " `tengen learn generations --policy`"
+            )
         self._settings, self._depth, self._seconds, self._clock = settings, depth, seconds, clock
         self._rng = np.random.default_rng(settings.seed)
         self._ready: tuple[Options, ValueTreeSearch] | None = None
         which = f",generation={settings.generation}" if settings.generation else ""
+        which += f",top={settings.top}" if settings.top else ""
         kind = "value" if depth == 1 else "alphabeta"
         self.name = f"{kind}:{settings.model}{which}" + (f",depth={depth}" if depth > 1 else "")
 
@@ -94,5 +104,6 @@ class ValueAgent:
         options = game_of(state).options_of(state)
         if self._ready is None or self._ready[0] != options:
             game = open_batch(options, self._values.encoder.past, self._values.encoder.ages)
-            self._ready = options, ValueTreeSearch(game, self._values.evaluation(game))
+            top = self._settings.top
+            self._ready = options, ValueTreeSearch(game, self._values.evaluation(game, policy=top > 0), top)
         return self._ready[1]

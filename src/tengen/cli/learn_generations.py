@@ -25,7 +25,7 @@ PANELS: Final = {
     "Length": ("generations", "first_games", "games", "positions"),
     "Game": ("game", "size", "rules", "komi", "limit"),
     "Games": ("opening", "rate_limit", "simulations"),
-    "Network": ("encoder", "network", "both", "keep_weights", "attempts", "average", "seed", "symmetries"),
+    "Network": ("encoder", "network", "both", "policy", "keep_weights", "attempts", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "batch"),
     "Measures": ("match_games", "epoch", "validate", "patience"),
     "Machine": ("workers", "threads", "loaders", "backend", "bf16", "checkpoint", "keep"),
@@ -101,7 +101,9 @@ def generation_line(line: Mapping[str, Any]) -> str:
     sides = [name.removesuffix("_constant_loss") for name in line if name.endswith("_constant_loss")]
     networks = "  ".join(
         f"{side} loss {line[f'{side}_loss']:.4f} (of a constant {line[f'{side}_constant_loss']:.4f}), "
-        f"{line[f'{side}_accuracy']:.1%} right" + (f", {attempts} attempts" if attempts > 1 else "")
+        f"{line[f'{side}_accuracy']:.1%} right"
+        + (f", {line[f'{side}_policy_accuracy']:.1%} of moves" if f"{side}_policy_accuracy" in line else "")
+        + (f", {attempts} attempts" if attempts > 1 else "")
         for side in sides
         for attempts in [line[f"{side}_attempts"]]
     )

@@ -180,7 +180,8 @@ class _Loop:
             best = trainer.train(lambda now: self._tell_training(number, side, now))
         finally:
             run.close()
-        return {name: best[name] for name in ("loss", "constant_loss", "accuracy")} | {"seconds": trainer.seconds}
+        known = ("loss", "constant_loss", "accuracy", "policy_accuracy")
+        return {name: best[name] for name in known if name in best} | {"seconds": trainer.seconds}
 
     def _attempt(self, number: int, after: str, attempt: int) -> GenerationsConfig:
         """The configuration of the training of a network: fresh weights and a lower rate after each failure."""

@@ -38,6 +38,10 @@ class GenerationsConfig(TrainingConfig):
     network: Annotated[str, "A kind of network with an outcome head, and its settings."] = "simple-go"
     both: Annotated[bool, "One network for both players, instead of one for each."] = False
 
+    policy: Annotated[
+        bool, "Learn a policy too: the moves of those who won (policy gradient). Tree search then goes by it."
+    ] = False
+
     generations: Annotated[int, "Generations of networks."] = 10
     first_games: Annotated[int, "Random games that generation 1 learns from."] = 100_000
     games: Annotated[int, "Games of the last generation that each further one learns from."] = 250_000

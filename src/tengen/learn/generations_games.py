@@ -98,7 +98,7 @@ class GenerationPlayer:
         game, simulations = self._spec.batch, self._config.simulations
         if not simulations:
             return ValuePlay(game, [self._values.evaluation(game)])
-        return TreePlay(game, self._values.evaluation(game), simulations, count, seed)
+        return TreePlay(game, self._values.with_policy(game), simulations, count, seed)
 
 
 def _play_out(

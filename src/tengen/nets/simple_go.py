@@ -7,6 +7,8 @@ does not say how many units the first dense layer has; here they are 100.
 The lecture has a network for each player, which sees positions after that player's moves (`after=first`,
 `after=second`) as three planes: black stones, white stones, empty points. One network for both (`after=both`) must be
 shown who is to move: its last plane is ones if the first player is.
+
+With `policy` it also says how likely each answer to that move is to win: another head of two dense layers.
 """
 
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ AFTER = {"first": 2, "second": 1, "both": 0}
 
 @dataclass(frozen=True)
 class SimpleGo:
-    """The value network of the Simple-Go lecture, which has no policy: three convolutions and two dense layers."""
+    """The value network of the Simple-Go lecture: three convolutions and two dense layers, and a policy if wanted."""
 
     filters: tuple[int, ...] = (30, 50, 70)
     kernel: int = 3
@@ -27,6 +29,7 @@ class SimpleGo:
     after: str = "both"  # whose moves lead to the positions: first, second or both
     activation: str = "relu"
     dropout: float = 0.0  # before the last layer
+    policy: bool = False  # whether there is a second head, for the next move
 
     def architecture(self, planes: int, board: BoardShape) -> Architecture:
         """The network over `planes` planes of a board."""
@@ -37,7 +40,12 @@ class SimpleGo:
         for filters in self.filters:
             trunk += [Conv(inputs, filters, self.kernel), Activation(self.activation)]
             inputs = filters
-        outcome: list[Layer] = [Flatten(), Dense(inputs * board.points, self.hidden), Activation(self.activation)]
-        outcome += [Dropout(self.dropout)] if self.dropout else []
-        outcome.append(Dense(self.hidden, 3, gain=0.1))
-        return Architecture(planes, board, tuple(trunk), (), outcome=tuple(outcome), to_move=AFTER[self.after])
+        outcome = self._head(inputs * board.points, 3)
+        policy = self._head(inputs * board.points, board.actions) if self.policy else ()
+        return Architecture(planes, board, tuple(trunk), policy, outcome=outcome, to_move=AFTER[self.after])
+
+    def _head(self, inputs: int, outputs: int) -> tuple[Layer, ...]:
+        """Two dense layers."""
+        hidden: list[Layer] = [Flatten(), Dense(inputs, self.hidden), Activation(self.activation)]
+        hidden += [Dropout(self.dropout)] if self.dropout else []
+        return (*hidden, Dense(self.hidden, outputs, gain=0.1))

@@ -5,7 +5,7 @@
 | `NetworkEvaluation`   | the network's     | the network's                    | yes    |
 | `UniformPolicy`       | all alike         | -                                | no     |
 | `PolicyAndValue`      | of the first      | of the second                    | as they are |
-| `AfterMoves`          | -                 | of one for the positions after each player's moves | as they are |
+| `AfterMoves`          | of one or the other | of one for the positions after each player's moves | as they are |
 | `PlayoutEvaluation`   | all alike         | the mean of some playouts        | no     |
 | `MixedEvaluation`     | of the first      | (1 - lambda) first + lambda other | as they are |
 | `KnownPositions`      | -                 | exact, where it is known; else as the evaluation behind it says |
@@ -218,7 +218,7 @@ class PolicyAndValue:
 
 
 class AfterMoves:
-    """Values of two evaluations, one for positions after the first player's moves, one for those after the second's.
+    """What two evaluations say, one for positions after the first player's moves, one for those after the second's.
 
     So are the value networks of the Simple-Go lecture. A network for both is given twice.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame
-from tengen.search.leaves import LeafEvaluation, PolicyAndValue, UniformPolicy
+from tengen.search.leaves import LeafEvaluation
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.searcher import Searcher
 from tengen.search.value_play import consider, draw_alike
@@ -31,7 +31,7 @@ class TreePlay:
         self._simulations = simulations
         self._searcher = Searcher(
             game,
-            PolicyAndValue(UniformPolicy(), evaluation),
+            evaluation,
             Puct(PuctParameters(exploration, fpu_reduction=0.0)),
             trees=trees,
             nodes=2 * (simulations + 2) * game.branching,

@@ -43,9 +43,11 @@ class _Level:
 class ValueTreeSearch:
     """Alpha-beta over the positions of one game."""
 
-    def __init__(self, game: BatchedGame, evaluation: LeafEvaluation) -> None:
-        self._game, self._evaluation = game, evaluation
-        self._root = game.allocate(1)
+    def __init__(self, game: BatchedGame, evaluation: LeafEvaluation, top: int = 0) -> None:
+        """`top`: consider so many moves of a position at most, those that the evaluation's policy, which it must then
+        have, likes best; 0: all."""
+        self._game, self._evaluation, self._top = game, evaluation, top
+        self._root, self._root_leaf = game.allocate(1), new_leaves(1, game.actions if top else 0)
         self._levels: list[_Level] = []
         self._budget = Budget()
 
@@ -57,6 +59,8 @@ class ValueTreeSearch:
         if depth < 1:
             raise ValueError(f"alpha-beta cannot search {depth} plies: give a depth of at least 1")
         self._game.load(self._root, 0, state)
+        if self._top:
+            self._evaluation.evaluate(self._root, 1, self._root_leaf)
         self._budget = Budget()
         result = self._search_root(1)
         self._budget = budget or self._budget
@@ -69,7 +73,7 @@ class ValueTreeSearch:
 
     def _search_root(self, depth: int) -> ValueTreeResult:
         values: dict[int, float] = {}
-        _, line = self._search(self._root, 0, 0, depth, -np.inf, np.inf, values)
+        _, line = self._search(self._root, 0, 0, depth, -np.inf, np.inf, self._root_leaf.logits[0], values)
         return ValueTreeResult(values, tuple(line), depth)
 
     def _search(
@@ -80,20 +84,22 @@ class ValueTreeSearch:
         depth: int,
         alpha: float,
         beta: float,
+        logits: NDArray[np.float32],
         values: dict[int, float] | None = None,
     ) -> tuple[float, list[int]]:
-        """The value of a position, which is not over, to the player to move, and the best line; `values`: those of its
-        actions are written there."""
+        """The value of a position, which is not over, to the player to move, and the best line; `logits`: what the
+        policy says of its actions, float32[A]; `values`: those of its actions are written there."""
         self._budget.spend()
         level = self._level(ply)
-        count = self._children(level, boards, slot)
+        count = self._children(level, boards, slot, logits)
         over, leaves = level.leaves.over, level.leaves
         found = -np.where(over[:count], leaves.results[:count], leaves.values[:count]).astype(np.float64)
         best, line = -np.inf, list[int]()
         for k in np.argsort(-found, kind="stable").tolist():
             value, rest = float(found[k]), list[int]()
             if depth > 1 and not over[k]:
-                lower, rest = self._search(level.boards, k, ply + 1, depth - 1, -beta, -max(alpha, best))
+                window = -beta, -max(alpha, best)
+                lower, rest = self._search(level.boards, k, ply + 1, depth - 1, *window, leaves.logits[k])
                 value = -lower
             action = int(level.action[k])
             if values is not None:
@@ -104,12 +110,15 @@ class ValueTreeSearch:
                 break
         return best, line
 
-    def _children(self, level: _Level, boards: Any, slot: int) -> int:
-        """Set up and evaluate the children of a position; returns how many they are."""
+    def _children(self, level: _Level, boards: Any, slot: int, logits: NDArray[np.float32]) -> int:
+        """Set up and evaluate the children of a position that are considered; returns how many they are."""
         movers = np.full(slot + 1, -1, np.int64)
         movers[slot] = 0
         legal = np.zeros((slot + 1, self._game.actions), np.bool_)
         consider(boards, movers, legal)
+        if self._top:
+            actions = np.flatnonzero(legal[slot])
+            legal[slot, actions[np.argsort(-logits[actions], kind="stable")[self._top :]]] = False
         leaves = level.leaves
         _, count = make_children(
             boards, np.array([slot]), 0, legal, level.boards, level.parent, level.action, leaves.over, leaves.results
@@ -121,7 +130,7 @@ class ValueTreeSearch:
     def _level(self, ply: int) -> _Level:
         while len(self._levels) <= ply:
             room = self._game.actions
-            leaves = new_leaves(room, 0)
+            leaves = new_leaves(room, room if self._top else 0)
             boards = self._game.allocate(room)
             self._levels.append(_Level(boards, leaves, np.zeros(room, np.int64), np.zeros(room, np.int64)))
         return self._levels[ply]
