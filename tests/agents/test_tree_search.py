@@ -183,6 +183,24 @@ def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.isfinite(agent.choose(state).value or 0.0)
 
 
+SETTLED = """
+    X X X O O
+    X . X O .
+    X X X O O
+    . X X O O
+    X X X O .
+"""
+
+
+def test_dead_stones_found_after_a_search_that_passes_leave_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_search, "count_now", lambda state, seconds: Count(1.0, frozenset([3]), Pass.SAFE))
+    agent = MctsAgent(Mcts(playouts=300, seed=1))
+    explanation = agent.explain(state_from(SETTLED, "chinese", 1, 0.5))
+    decision = explanation.decision
+    assert decision.move == PASS and decision.pv[0] == PASS
+    assert sum(decision.visits.values()) == decision.nodes > 0
+
+
 @pytest.mark.parametrize(
     "spec", ["zero:go5,sims=64", "gumbel:go5,sims=64", "uct:playouts=200", "mcts:playouts=200", "alphago:go5,sims=64"]
 )

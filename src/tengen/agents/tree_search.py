@@ -176,13 +176,16 @@ class TreeSearchAgent(ABC):
             return known
         searcher = self._searcher_for(state)
         count = self._count(state, limit) if self._is_ending or _has_passed(state) else None
-        if count is not None and count.verdict is Pass.WINS:
-            return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
+        if count is not None:
+            self._mark_dead(count.dead)
+            if count.verdict is Pass.WINS:
+                return Decision(PASS, 1.0, pv=(PASS,), note="passing ends the game, won")
         before = searcher.counts.simulations
         result = self._search(state, deadline, count, to_the_end, watch)
         if count is None and game_of(state).territory and state.move_of(int(result.chosen[0])) == PASS:
             count = self._count(state, limit)
             if count.margin < 0:
+                self._mark_dead(count.dead)
                 result = self._search(state, deadline, count, to_the_end, watch)
         note = f"{searcher.counts.simulations - before} simulations in {self._clock() - started:.1f} s"
         return self._decide(searcher, state, result, note + (", the tree is full" if searcher.is_full() else ""))
@@ -262,14 +265,16 @@ class TreeSearchAgent(ABC):
         return self._batch or max(1, min(16, most))
 
     def _count(self, state: Any, limit: float | None) -> Count:
-        """Count the position, and let the tree be of the dead stones found: what it knew with others is forgotten."""
+        """Count the position, and remember that the game is ending."""
         self._is_ending = True
-        count = count_now(state, limit)
-        if count.dead != self._dead:
-            self._dead = count.dead
+        return count_now(state, limit)
+
+    def _mark_dead(self, dead: frozenset[int]) -> None:
+        """Let the tree be of these dead stones: what it knew with others is forgotten."""
+        if dead != self._dead:
+            self._dead = dead
             assert self._searcher is not None
             self._searcher.forget(_ONLY)
-        return count
 
     def _roots(self, searcher: Searcher, state: AnyState) -> Any:
         roots = searcher.game.allocate(1)
