@@ -101,6 +101,33 @@ def test_a_whole_game_by_clicks(chromium: Chromium, served: Served) -> None:
     assert record.startswith("(;") and "SZ[5]" in record and "PW[zero:go5,sims=8]" in record
 
 
+RECORD = "(;GM[1]SZ[5]KM[3.5]PB[<b>A</b>]C[<img src=x onerror=alert(1)>];B[cc];W[cd];B[bd](;W[dc];B[db])(;W[bc];B[cb]))"
+
+
+def test_a_record_is_walked_through_and_analysed(chromium: Chromium, served: Served) -> None:
+    chromium.open(f"{served.address}/?analyse#/analyse", *WIDE)
+    chromium.wait("location.search === '?analyse' && document.querySelector('textarea') !== null")
+    paste = "(() => { const area = document.querySelector('textarea'); area.value = %s;"
+    chromium.run(paste % json.dumps(RECORD) + " area.dispatchEvent(new Event('input', {bubbles: true})); })()")
+    chromium.click("button", "Continue")
+    chromium.wait("document.querySelectorAll('.tree .node').length === 8")
+    assert chromium.run("document.querySelectorAll('.comment img, .small-print b').length") == 0
+    chromium.wait_for_text("<img src=x onerror=alert(1)>")
+    for _ in range(4):
+        chromium.press("ArrowRight")
+    chromium.wait("document.querySelector('.count').textContent === '4 / 5'")
+    chromium.press("ArrowDown")
+    chromium.wait("document.querySelectorAll('.tree .node')[6].classList.contains('here')")
+    chromium.press("a")
+    chromium.wait("document.querySelectorAll('.candidates tbody tr').length > 1")
+    chromium.wait("document.querySelector('.mark.best') !== null")
+    chromium.click(".layers button", "Ownership")
+    chromium.wait("document.querySelectorAll('.owner').length > 5")
+    chromium.press("Home")
+    chromium.click(".card button", "Start")
+    chromium.wait("document.querySelector('.chart') !== null")
+
+
 def position(names: list[str]) -> go.State:
     """The position after moves of a 5x5 game."""
     state = go.State.new(size=5, komi=3.5)

@@ -1,6 +1,7 @@
-// The page: its head, and which part of it is shown. Parts go by the address: #/play, #/play/GAME.
+// The page: its head, and which part of it is shown. Parts go by the address: #/play/GAME, #/analyse/STUDY.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Analyse, AnalyseStart, WithStudy } from "./analyse";
 import { Play } from "./play";
 import { Setup } from "./setup";
 import { type Catalogue } from "./shapes";
@@ -10,7 +11,7 @@ import { currentLanguage, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
-const PARTS: Word[] = ["play"];
+const PARTS: Word[] = ["play", "analyse"];
 type Theme = "auto" | "light" | "dark";
 
 function App() {
@@ -44,6 +45,8 @@ function App() {
 function Part({ name, rest, catalogue }: { name: string; rest: string | undefined; catalogue: Catalogue }) {
   const go = (to: string) => (location.hash = to);
   switch (name) {
+    case "analyse":
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
     default:
       return rest ? <Play key={rest} id={rest} onLeave={() => go("#/play")} /> : <Setup catalogue={catalogue} onGame={(id) => go(`#/play/${id}`)} />;
   }

@@ -97,6 +97,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
         <p class="quiet small-print">{shown.about}</p>
         <div class="row">
           <button onClick={onLeave}>{t("newGame")}</button>
+          <button disabled={shown.moveList.length === 0} onClick={() => void ask<{ id: string }>("study.game", { game: id }).then((study) => (location.hash = `#/analyse/${study.id}`))}>{t("analyseThis")}</button>
         </div>
         <p class="quiet small-print keys">{t("keys")}</p>
       </aside>

@@ -112,3 +112,50 @@ export function squaresOf(view: Sized, move: string): number[] {
   const index = pointIndex(view, move);
   return index < 0 ? [] : [index];
 }
+
+// -------------------------------------------------------------------------------------------------- analysis
+
+export interface StudyTree {
+  id: string;
+  title: string;
+  about: string;
+  names: [string, string];
+  result: string;
+  parents: number[];
+  moves: string[];
+  movers: number[];
+  analysts: string[];
+}
+
+export interface StudyPosition extends View {
+  node: number;
+  comment: string;
+}
+
+export interface MoveInfo {
+  move: string;
+  visits: number;
+  chance: number;
+  prior: number;
+  score: number | null;
+  pv: string[];
+}
+
+export interface AnalysisView {
+  node: number;
+  spec: string;
+  problem: string;
+  visits: number;
+  moves: MoveInfo[];
+  chance: number | null;
+  score: number | null;
+  owners: number[] | null;
+  toPlay: number;
+  final: boolean;
+}
+
+/** By node: chance and score of the first player, visits, best move. */
+export interface GraphView {
+  values: Record<string, [number, number | null, number, string]>;
+  progress: { done: number; total: number; problem?: string };
+}

@@ -28,6 +28,7 @@ from tengen.web.connection import Action, Connection, Message
 from tengen.web.guard import Guard
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
+from tengen.web.study_room import StudyRoom
 from tengen.web.thinking import Thinking
 
 STATIC = Path(__file__).parent / "static"
@@ -60,7 +61,9 @@ def make_app(config: WebConfig) -> Guard:
     """The whole server, as an ASGI application."""
     thinking, agents = Thinking(config.threads), AgentPool()
     actions: dict[str, Action] = {"hello": _hello}
-    actions |= PlayRoom(StoredGames(config.state), thinking, agents, config.opponents).actions()
+    stored = StoredGames(config.state)
+    actions |= PlayRoom(stored, thinking, agents, config.opponents).actions()
+    actions |= StudyRoom(stored, thinking, agents).actions()
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:

@@ -87,3 +87,15 @@ def _in_go(state: Any) -> tuple[Opponent, ...]:
     if by_area and state.size == 19:
         return (*_GO, *_GO19)
     return (*_GO, _LEVEL10, _UCT)
+
+
+def analysts_for(state: Any) -> list[str]:
+    """Specs of agents that can analyse a state, the one to begin with first."""
+    game = game_of(state)
+    if game.name == "microchess":
+        return ["zero:microchess", "uct"]
+    if game.name != "go":
+        return ["mcts"]
+    by_area = get_rules(state.rules).scoring == "area"
+    networks = {9: ["zero:alphago9", "alphago:alphago9", "zero:go9", "gumbel:go9"], 5: ["zero:go5", "gumbel:go5"]}
+    return [*(networks.get(state.size, []) if by_area else []), "uct"]

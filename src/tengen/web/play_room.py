@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tengen.agents.agent import Agent, AgentError, Decision, Stoppable
-from tengen.games.game import Game, Record, game_names, get_game
+from tengen.games.game import Game, Record, get_game
 from tengen.games.go import EMPTY
 from tengen.games.state import FIRST, SECOND
 from tengen.search.status import dead_stones
@@ -18,6 +18,7 @@ from tengen.web.connection import Action, Connection, Message
 from tengen.web.fields import field, options_of
 from tengen.web.opponents import opponents_for
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of
+from tengen.web.records import read_any
 from tengen.web.specs import safe_spec
 from tengen.web.stored_games import PlayedGame, StoredGames, names, new_id
 from tengen.web.thinking import Thinking
@@ -86,7 +87,7 @@ class PlayRoom:
         return await self._begin(page, _new_state(message), message)
 
     async def _load(self, page: Connection, message: Message) -> Any:
-        state = await asyncio.to_thread(read_record, field(message, "record", str))
+        state = await asyncio.to_thread(read_any, field(message, "record", str))
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
@@ -336,24 +337,6 @@ class PlayRoom:
         if played.dead is not None:
             view["count"] = _count(played)
         return view
-
-
-def read_record(text: str) -> Any:
-    """The last state of the game in a text, whatever the game; ValueError if it is none that can be read."""
-    data, reasons = text.encode("utf-8", "replace"), list[str]()
-    for name in _likely_games(text):
-        try:
-            return get_game(name).read(data)[0]
-        except ValueError as error:
-            reasons.append(str(error))
-    raise ValueError(reasons[0] if reasons else "this is no record of a game")
-
-
-def _likely_games(text: str) -> list[str]:
-    """The games that a text could be of, the likeliest first."""
-    start = text.lstrip("\ufeff \t\r\n")[:1]
-    suffix = ".sgf" if start == "(" else ".json" if start == "{" else ".pgn"
-    return sorted(game_names(), key=lambda name: get_game(name).suffix != suffix)
 
 
 def _new_state(message: Message) -> Any:

@@ -1,0 +1,271 @@
+"""Analyse: records and lines of one's own, walked through, with analysis of the position shown or of the whole game."""
+
+import asyncio
+from collections import OrderedDict
+from typing import Any, Final
+
+from tengen.agents.analysis import Analysis
+from tengen.games.game import get_game
+from tengen.web.agent_pool import AgentPool
+from tengen.web.connection import Action, Connection, Message
+from tengen.web.fields import field, options_of
+from tengen.web.live_analysis import (
+    MOST_VISITS,
+    NO_ANALYSIS,
+    LiveAnalysis,
+    analyst_spec,
+    judgement_of,
+    view_of_analysis,
+)
+from tengen.web.opponents import analysts_for
+from tengen.web.positions import view_of
+from tengen.web.stored_games import StoredGames, names, new_id
+from tengen.web.study import Study, read_study, study_of
+from tengen.web.thinking import Thinking
+
+_MOST_STUDIES: Final = 100
+_MOST_PER_MOVE: Final = 2_000  # visits of a position in the analysis of a whole game
+
+
+class Desk:
+    """A study that pages look at."""
+
+    def __init__(self, study: Study, thinking: Thinking, agents: AgentPool, name: str) -> None:
+        self.id, self.study = name, study
+        self.pages: set[Connection] = set()
+        self.live = LiveAnalysis(thinking, agents, f"live {name}")
+        self.whole = LiveAnalysis(thinking, agents, f"whole {name}")
+        self.spec = ""
+        """Who analyses the position shown; empty: nobody."""
+        self.task: asyncio.Task[None] | None = None
+        self.progress: Message = {"done": 0, "total": 0}
+
+    def tell(self, topic: str, news: Message) -> None:
+        """Tell all pages."""
+        for page in self.pages:
+            page.tell(topic, news)
+
+    def stop(self) -> None:
+        """Analyse nothing any more."""
+        self.live.stop()
+        self.whole.stop()
+        if self.task is not None:
+            self.task.cancel()
+            self.task = None
+
+
+class StudyRoom:
+    """All studies. They are in memory only: save what you want to keep."""
+
+    def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool) -> None:
+        self._stored, self._thinking, self._agents = stored, thinking, agents
+        self._desks: OrderedDict[str, Desk] = OrderedDict()
+
+    def actions(self) -> dict[str, Action]:
+        """What pages may ask for."""
+        return {
+            "study.new": self._new,
+            "study.load": self._load,
+            "study.game": self._game,
+            "study.open": self._open,
+            "study.go": self._go,
+            "study.play": self._play,
+            "study.analyse": self._analyse,
+            "study.whole": self._whole,
+            "study.export": self._export,
+        }
+
+    def desk(self, message: Message) -> Desk:
+        """The study that a message names; ValueError if it has gone."""
+        name = field(message, "id", str)
+        if name not in self._desks:
+            raise ValueError("this study has gone: load its record again")
+        self._desks.move_to_end(name)
+        return self._desks[name]
+
+    # ---------------------------------------------------------------------------------------- beginning
+
+    async def _new(self, page: Connection, message: Message) -> Any:
+        game = get_game(field(message, "game", str))
+        return self._begin(Study(game.new(options_of(game, message.get("options")))))
+
+    async def _load(self, page: Connection, message: Message) -> Any:
+        text = field(message, "record", str)
+        return self._begin(await self._thinking.run(page, lambda: read_study(text)))
+
+    async def _game(self, page: Connection, message: Message) -> Any:
+        name = field(message, "game", str)
+        played = await asyncio.to_thread(self._stored.load, name)
+        return self._begin(study_of(played.state, names(played)))
+
+    def _begin(self, study: Study) -> Any:
+        desk = Desk(study, self._thinking, self._agents, new_id())
+        self._desks[desk.id] = desk
+        while len(self._desks) > _MOST_STUDIES:
+            self._desks.popitem(last=False)[1].stop()
+        return {"id": desk.id}
+
+    async def _open(self, page: Connection, message: Message) -> Any:
+        desk = self.desk(message)
+        self._leave(page)
+        desk.pages.add(page)
+        page.rooms["study"] = desk
+        if "study left" not in page.rooms:
+            page.rooms["study left"] = True
+            page.on_leaving(lambda: self._leave(page))
+        for topic in ("study", "position", "analysis", "graph"):
+            page.forget(topic)
+        page.tell("study", _tree(desk))
+        page.tell("position", _position(desk))
+        page.tell("graph", _graph(desk))
+        self._restart(desk)
+        return {"id": desk.id}
+
+    def _leave(self, page: Connection) -> None:
+        desk = page.rooms.pop("study", None)
+        if desk is not None:
+            desk.pages.discard(page)
+            if not desk.pages:
+                desk.live.stop()
+
+    # ----------------------------------------------------------------------------------------- walking
+
+    async def _go(self, page: Connection, message: Message) -> Any:
+        desk = self.desk(message)
+        number = field(message, "node", int)
+        desk.study.node(number)
+        self._show(desk, number)
+        return {}
+
+    async def _play(self, page: Connection, message: Message) -> Any:
+        desk = self.desk(message)
+        before = len(desk.study.nodes)
+        number = desk.study.play(field(message, "node", int), field(message, "move", str))
+        if len(desk.study.nodes) > before:
+            desk.tell("study", _tree(desk))
+        self._show(desk, number)
+        return {"node": number}
+
+    def _show(self, desk: Desk, number: int) -> None:
+        if number != desk.study.at:
+            desk.study.at = number
+            desk.tell("position", _position(desk))
+            self._restart(desk)
+
+    # --------------------------------------------------------------------------------------- analysing
+
+    async def _analyse(self, page: Connection, message: Message) -> Any:
+        """Turn the analysis of the position shown on, by a spec, or off."""
+        desk = self.desk(message)
+        spec = field(message, "spec", str)
+        desk.spec = analyst_spec(spec) if spec else ""
+        self._restart(desk)
+        return {}
+
+    def _restart(self, desk: Desk) -> None:
+        desk.live.stop()
+        number = desk.study.at
+        state = desk.study.node(number).state
+        blank = {"node": number, "spec": desk.spec, "problem": "", **NO_ANALYSIS, "toPlay": state.to_play}
+        desk.tell("analysis", blank)
+        if not desk.spec or not desk.pages or state.is_over:
+            return
+
+        def show(analysis: Analysis) -> None:
+            self.judge(desk, number, analysis)
+            desk.tell("analysis", blank | view_of_analysis(state, analysis))
+
+        def fail(problem: str) -> None:
+            desk.tell("analysis", blank | {"problem": problem})
+
+        desk.live.start(desk.spec, state, MOST_VISITS, show, fail)
+
+    def judge(self, desk: Desk, number: int, analysis: Analysis) -> None:
+        """Keep the best analysis of each position."""
+        node = desk.study.nodes[number]
+        if node.judgement is None or analysis.visits >= node.judgement.visits:
+            judged = judgement_of(node.state, analysis)
+            if judged != node.judgement:
+                node.judgement = judged
+                desk.tell("graph", _graph(desk))
+
+    async def _whole(self, page: Connection, message: Message) -> Any:
+        """Analyse every position of the main line in the background, or stop doing so (no visits)."""
+        desk = self.desk(message)
+        visits = field(message, "visits", int)
+        if not 0 <= visits <= _MOST_PER_MOVE:
+            raise ValueError(f"{visits} visits for each position are not possible: give 1 to {_MOST_PER_MOVE}")
+        desk.whole.stop()
+        if desk.task is not None:
+            desk.task.cancel()
+            desk.task = None
+        desk.progress = {"done": 0, "total": 0}
+        if visits:
+            spec = analyst_spec(field(message, "spec", str))
+            desk.task = asyncio.create_task(self._go_through(desk, spec, visits))
+        desk.tell("graph", _graph(desk))
+        return {}
+
+    async def _go_through(self, desk: Desk, spec: str, visits: int) -> None:
+        line = [number for number in desk.study.main_line() if not desk.study.nodes[number].state.is_over]
+        problems = list[str]()
+        for done, number in enumerate(line):
+            desk.progress = {"done": done, "total": len(line)}
+            node = desk.study.nodes[number]
+            if node.judgement is None or node.judgement.visits < visits:
+                show = _collector(self, desk, number)
+                desk.whole.start(spec, node.state, visits, show, problems.append)
+                await desk.whole.done()
+            if problems:
+                break
+            desk.tell("graph", _graph(desk))
+        desk.progress = {"done": len(line), "total": len(line), "problem": " ".join(problems[:1])}
+        desk.task = None
+        desk.tell("graph", _graph(desk))
+
+    async def _export(self, page: Connection, message: Message) -> Any:
+        name, text = self.desk(message).study.write()
+        return {"name": name, "text": text}
+
+
+def _collector(room: StudyRoom, desk: Desk, number: int) -> Any:
+    return lambda analysis: room.judge(desk, number, analysis)
+
+
+def _tree(desk: Desk) -> Message:
+    """The tree as lists: parent and move of each node."""
+    study = desk.study
+    return {
+        "id": desk.id,
+        "title": study.game.title,
+        "about": study.game.describe(study.game.options_of(study.nodes[0].state)),
+        "names": list(study.names),
+        "result": study.result,
+        "parents": [node.parent for node in study.nodes],
+        "moves": [node.move for node in study.nodes],
+        "movers": [_mover(node.state) for node in study.nodes],
+        "analysts": analysts_for(study.nodes[0].state),
+    }
+
+
+def _mover(state: Any) -> int:
+    """Who made the last move; 0 at the start."""
+    if state.previous is None:
+        return 0
+    return int(getattr(state, "last_color", 0) or state.previous.to_play)
+
+
+def _position(desk: Desk) -> Message:
+    node = desk.study.nodes[desk.study.at]
+    return view_of(node.state) | {"node": desk.study.at, "comment": node.comment}
+
+
+def _graph(desk: Desk) -> Message:
+    """The chance and the score of the first player in every position that was analysed."""
+    judged = [(number, node.judgement) for number, node in enumerate(desk.study.nodes)]
+    values = {
+        str(number): [round(one.chance, 4), None if one.score is None else round(one.score, 2), one.visits, one.best]
+        for number, one in judged
+        if one is not None
+    }
+    return {"values": values, "progress": dict(desk.progress)}

@@ -1,0 +1,316 @@
+// Analyse: walk through a record, try moves, and see what an agent thinks of them.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Board, type Mark } from "./board";
+import { Chart } from "./chart";
+import { download } from "./play";
+import { asOptions, GameOptions, OpenRecord, Select } from "./setup";
+import { type AnalysisView, type Catalogue, type GraphView, type MoveInfo, squaresOf, type StudyPosition, type StudyTree } from "./shapes";
+import { ask, drop, useConnected, useTopic } from "./talk";
+import { childrenOf, lineThrough, MoveTree } from "./tree";
+import { of, t, type Word } from "./words";
+
+type Layer = "candidates" | "prior" | "visits" | "value" | "ownership" | "nothing";
+const LAYERS: Layer[] = ["candidates", "prior", "visits", "value", "ownership", "nothing"];
+const SERIOUS = 0.06; // how much of the chance a mistake costs
+
+export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalogue; onStudy: (id: string) => void; empty?: Word }) {
+  const [name, setName] = useState("go");
+  const [given, setGiven] = useState<Record<string, string | number | boolean>>({ size: 9 });
+  const [problem, setProblem] = useState("");
+  const game = catalogue.games.find((one) => one.name === name)!;
+  const begin = (action: string, fields: Record<string, unknown>) =>
+    void ask<{ id: string }>(action, fields).then(({ id }) => onStudy(id), (error: Error) => setProblem(error.message));
+  return (
+    <main class="setup">
+      <div class="column">
+        {empty && <p class="quiet">{t(empty)}</p>}
+        <OpenRecord onText={(record) => begin("study.load", { record })} />
+        {problem && <p class="problem" role="alert">{problem}</p>}
+      </div>
+      <form class="card" onSubmit={(event) => { event.preventDefault(); begin("study.new", { game: name, options: asOptions(game, given) }); }}>
+        <h2>{t("emptyBoard")}</h2>
+        <div class="segments wide" role="group" aria-label={t("game")}>
+          {catalogue.games.map((one) => (
+            <button type="button" key={one.name} aria-pressed={one.name === name} onClick={() => { setName(one.name); setGiven(one.name === "go" ? { size: 9 } : {}); }}>{of("game", one.name)}</button>
+          ))}
+        </div>
+        <GameOptions game={game} given={given} onChange={setGiven} />
+        <button class="primary" type="submit">{t("start")}</button>
+      </form>
+    </main>
+  );
+}
+
+/** A study that is there: its tree and position, and how to move in it. */
+export interface Study {
+  id: string;
+  tree: StudyTree;
+  position: StudyPosition;
+  children: number[][];
+  problem: string;
+  go: (node: number | undefined) => void;
+  play: (move: string) => void;
+  step: (by: number) => void;
+  act: (action: string, fields?: Record<string, unknown>) => Promise<any>;
+}
+
+/** Opens a study and shows it once it is there. */
+export function WithStudy({ id, onGone, children: show }: { id: string; onGone: () => void; children: (study: Study) => preact.ComponentChild }) {
+  const tree = useTopic<StudyTree>("study");
+  const position = useTopic<StudyPosition>("position");
+  const [problem, setProblem] = useState("");
+  const aim = useRef<number | null>(null); // where we asked to go, until we are there: keys may be faster than the server
+  const act = (action: string, fields: Record<string, unknown> = {}) =>
+    ask(action, { id, ...fields }).then((answer) => (setProblem(""), answer), (error: Error) => setProblem(error.message));
+  useConnected(() => void ask("study.open", { id }).catch(onGone), [id]);
+  useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
+  const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
+  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem || "…"}</main>;
+  const here = aim.current ?? position.node;
+  const go = (node: number | undefined) => {
+    if (node === undefined || node < 0) return;
+    aim.current = node;
+    void act("study.go", { node }).then(() => { if (aim.current === node) aim.current = null; });
+  };
+  const play = (move: string) => {
+    aim.current = null;
+    void act("study.play", { node: position.node, move });
+  };
+  const step = (by: number) => {
+    const line = lineThrough(tree, aim.current ?? here);
+    go(line[Math.max(0, Math.min(line.length - 1, line.indexOf(aim.current ?? here) + by))]);
+  };
+  return <>{show({ id, tree, position, children, problem, go, play, step, act })}</>;
+}
+
+/** Arrow keys, Home and End walk through a study, as long as the component is there. */
+export function useWalking({ tree, position, children, step, go }: Study, others: Record<string, () => void> = {}): void {
+  useEffect(() => {
+    function sibling(by: number): void {
+      if (position.node === 0) return;
+      const all = children[tree.parents[position.node]];
+      go(all[all.indexOf(position.node) + by]);
+    }
+    function key(event: KeyboardEvent): void {
+      if (/INPUT|TEXTAREA|SELECT/.test((event.target as HTMLElement).tagName) || event.ctrlKey || event.metaKey) return;
+      const keys: Record<string, () => void> = {
+        ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
+        Home: () => step(-9999), End: () => step(9999), ArrowUp: () => sibling(-1), ArrowDown: () => sibling(1), ...others,
+      };
+      if (event.key in keys) { event.preventDefault(); keys[event.key](); }
+    }
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+}
+
+/** The buttons below the board. */
+export function Walk({ study: { tree, position, step, play } }: { study: Study }) {
+  const line = lineThrough(tree, position.node);
+  return (
+    <div class="row walk" role="group" aria-label={t("moves")}>
+      <button aria-label="start" onClick={() => step(-9999)}>«</button>
+      <button class="far" aria-label="back 10" onClick={() => step(-10)}>−10</button>
+      <button aria-label="back" onClick={() => step(-1)}>‹</button>
+      <span class="count">{line.indexOf(position.node)} / {line.length - 1}</span>
+      <button aria-label="forward" onClick={() => step(1)}>›</button>
+      <button class="far" aria-label="forward 10" onClick={() => step(10)}>+10</button>
+      <button aria-label="end" onClick={() => step(9999)}>»</button>
+      {position.canPass && <button onClick={() => play("pass")}>{t("pass")}</button>}
+    </div>
+  );
+}
+
+export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void }) {
+  const { tree, position, go, play, step, act, problem } = study;
+  const analysis = useTopic<AnalysisView>("analysis");
+  const graph = useTopic<GraphView>("graph");
+  const [layer, setLayer] = useState<Layer>("candidates");
+  const [hovered, setHovered] = useState<string | null>(null);
+  const [spec, setSpec] = useState(tree.analysts[0]);
+  const [visits, setVisits] = useState(100);
+  const on = (analysis?.spec ?? "") !== "";
+
+  const toggle = () => void act("study.analyse", { spec: on ? "" : spec });
+  useWalking(study, { a: toggle });
+
+  const known = analysis?.node === position.node ? analysis : null;
+  const best = known?.moves.filter((move) => move.visits > 0) ?? [];
+  const shownMove = best.find((move) => move.move === hovered);
+  const marks = useMemo(() => marksOf(position, best, layer, shownMove), [position, known, layer, hovered]);
+  const heat = useMemo(() => heatOf(position, known, layer), [position, known, layer]);
+  const owners = layer === "ownership" ? known?.owners ?? undefined : undefined;
+  const line = lineThrough(tree, position.node);
+  const mistakes = useMemo(() => (graph ? mistakesOf(tree, line, graph) : []), [tree, graph, position.node]);
+  const tones = useMemo(() => new Map(mistakes.map(({ node }) => [node, "mistake"])), [mistakes]);
+
+  const progress = graph?.progress;
+  return (
+    <main class="game study">
+      <div class="board-side" onWheel={(event) => { if (!event.ctrlKey) { event.preventDefault(); step(event.deltaY > 0 ? 1 : -1); } }}>
+        <Board view={position} onMove={position.over ? undefined : play} marks={marks} heat={heat} heatTone={layer === "prior" || layer === "value" ? layer : "visits"} owners={owners}
+          onHover={(index) => setHovered(index === null ? null : best.find((move) => squaresOf(position, move.move).at(-1) === index)?.move ?? null)} />
+        <Walk study={study} />
+      </div>
+      <aside class="panel">
+        <div class="card status">
+          <div class="row">
+            <button class={on ? "switch on" : "switch"} aria-pressed={on} onClick={toggle}>{t("analysis")}</button>
+            <Analysts tree={tree} spec={spec} onChange={(chosen) => { setSpec(chosen); if (on) void act("study.analyse", { spec: chosen }); }} />
+          </div>
+          <p class="headline" aria-live="polite">{position.over ? `${t("gameOver")} ${position.result}` : chanceText(position, known)}</p>
+          {known?.problem && <p class="problem" role="alert">{known.problem}</p>}
+          {problem && <p class="problem" role="alert">{problem}</p>}
+          <div class="segments layers" role="group" aria-label={t("show")}>
+            {LAYERS.map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
+          </div>
+          {best.length > 0 && <Candidates best={best} hovered={hovered} onHover={setHovered} onPlay={play} />}
+        </div>
+        <div class="card">
+          <div class="row">
+            <h2>{t("wholeGame")}</h2>
+            <input type="number" class="narrow" aria-label={t("visits")} min="1" max="2000" value={visits} onChange={(e) => setVisits(Math.max(1, Math.min(2000, e.currentTarget.valueAsNumber || 100)))} />
+            <span class="quiet">{t("visits")}</span>
+            {progress && progress.done < progress.total
+              ? <button onClick={() => void act("study.whole", { visits: 0 })}>{t("stop")}</button>
+              : <button onClick={() => void act("study.whole", { visits, spec })}>{t("start")}</button>}
+          </div>
+          {progress && progress.total > 0 && progress.done < progress.total && <progress max={progress.total} value={progress.done} aria-label={t("wholeGame")} />}
+          {progress?.problem && <p class="problem">{progress.problem}</p>}
+          <GameGraph tree={tree} position={position} line={line} graph={graph} mistakes={mistakes} onGo={go} />
+          {mistakes.length > 0 && (
+            <ol class="mistakes">
+              {mistakes.map(({ node, loss, better }) => (
+                <li key={node}><button onClick={() => go(node)}>{line.indexOf(node)}. {tree.moves[node]}</button> <span class="loss">−{Math.round(loss * 100)}%</span> {better && <span class="quiet">{t("better")} {better}</span>}</li>
+              ))}
+            </ol>
+          )}
+        </div>
+        <div class="card">
+          <MoveTree tree={tree} at={position.node} onGo={go} tones={tones} />
+          {position.comment && <p class="comment">{position.comment}</p>}
+        </div>
+        <div class="row wrap">
+          <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, file.text))}>{t("save")}</button>
+          <button onClick={onLeave}>{t("otherRecord")}</button>
+        </div>
+        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), tree.about, tree.result].filter(Boolean).join(" · ")}</p>
+        <p class="quiet small-print keys">{t("walkKeys")}</p>
+      </aside>
+    </main>
+  );
+}
+
+export function Analysts({ tree, spec, onChange }: { tree: StudyTree; spec: string; onChange: (spec: string) => void }) {
+  const [own, setOwn] = useState(false);
+  if (own) return <input class="mono" aria-label={t("spec")} value={spec} maxLength={200} spellcheck={false} onChange={(e) => onChange(e.currentTarget.value)} />;
+  return (
+    <Select
+      value={spec}
+      choices={[...new Set([...tree.analysts, spec].filter(Boolean))].map((one): [string, string] => [one, one]).concat([["…", t("bySpec")]])}
+      onChange={(chosen) => (chosen === "…" ? setOwn(true) : onChange(chosen))}
+    />
+  );
+}
+
+function Candidates({ best, hovered, onHover, onPlay }: { best: MoveInfo[]; hovered: string | null; onHover: (move: string | null) => void; onPlay: (move: string) => void }) {
+  return (
+    <table class="candidates">
+      <thead><tr><th>{t("move")}</th><th>{t("chance")}</th><th>{t("points")}</th><th>{t("visits")}</th><th>{t("layer.prior")}</th></tr></thead>
+      <tbody>
+        {best.slice(0, 8).map((move) => (
+          <tr key={move.move} class={move.move === hovered ? "hovered" : ""} onPointerEnter={() => onHover(move.move)} onPointerLeave={() => onHover(null)}>
+            <td><button class="quiet-button" title={move.pv.join(" ")} onFocus={() => onHover(move.move)} onBlur={() => onHover(null)} onClick={() => onPlay(move.move)}>{move.move}</button></td>
+            <td>{(move.chance * 100).toFixed(1)}%</td>
+            <td>{move.score === null ? "" : signed(move.score)}</td>
+            <td>{move.visits}</td>
+            <td>{(move.prior * 100).toFixed(1)}%</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function GameGraph({ tree, position, line, graph, mistakes, onGo }: {
+  tree: StudyTree; position: StudyPosition; line: number[]; graph: GraphView | null;
+  mistakes: { node: number; loss: number }[]; onGo: (node: number) => void;
+}) {
+  if (!graph) return null;
+  const values = line.map((node) => graph.values[String(node)]);
+  const chances = values.flatMap((value, x): [number, number][] => (value ? [[x, value[0] * 100]] : []));
+  const scores = values.flatMap((value, x): [number, number][] => (value && value[1] !== null ? [[x, value[1]]] : []));
+  if (chances.length < 2) return null;
+  const marks = mistakes.map(({ node, loss }) => {
+    const x = line.indexOf(node);
+    return { x, y: (values[x]?.[0] ?? 0.5) * 100, tone: tree.movers[node] === 1 ? "first" : "second", title: `${x}. ${tree.moves[node]} −${Math.round(loss * 100)}%` };
+  });
+  const choose = (x: number) => onGo(line[x]);
+  const first = of("player", position.players[0]);
+  return (
+    <>
+      <Chart label={t("chance")} lines={[{ name: `${first} %`, points: chances, tone: "first" }]} low={0} high={100} middle={50} height={110} at={line.indexOf(position.node)} marks={marks} onChoose={choose} show={(y) => y.toFixed(0)} />
+      {scores.length > 1 && <Chart label={t("points")} lines={[{ name: `${first} ${t("points")}`, points: scores, tone: "score" }]} middle={0} low={Math.min(0, ...scores.map(([, y]) => y))} high={Math.max(0, ...scores.map(([, y]) => y))} height={70} at={line.indexOf(position.node)} onChoose={choose} show={signed} />}
+    </>
+  );
+}
+
+/** The moves of a line that cost their player most, at most five. */
+function mistakesOf(tree: StudyTree, line: number[], graph: GraphView): { node: number; loss: number; better: string }[] {
+  return line.slice(1).flatMap((node, i) => {
+    const [before, after] = [graph.values[String(line[i])], graph.values[String(node)]];
+    if (!before || !after) return [];
+    const loss = (before[0] - after[0]) * (tree.movers[node] === 1 ? 1 : -1);
+    return loss >= SERIOUS ? [{ node, loss, better: before[3] !== tree.moves[node] ? before[3] : "" }] : [];
+  }).sort((a, b) => b.loss - a.loss).slice(0, 5);
+}
+
+export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer, shown: MoveInfo | undefined): Map<number, Mark> {
+  const marks = new Map<number, Mark>();
+  if (shown && position.board === "go") {
+    shown.pv.slice(0, 12).forEach((move, i) => {
+      const [spot] = squaresOf(position, move);
+      if (spot !== undefined && !marks.has(spot)) marks.set(spot, { text: String(i + 1), stone: ((position.toPlay - 1 + i) % 2) + 1 });
+    });
+    return marks;
+  }
+  if (layer !== "candidates") return marks;
+  const most = Math.max(1, ...best.map((move) => move.visits));
+  [...best].reverse().forEach((move) => {
+    const spot = squaresOf(position, move.move).at(-1);
+    if (spot === undefined || move.visits < most * 0.02) return;
+    const tone = move === best[0] ? "best" : move.visits > most * 0.2 ? "good" : "plain";
+    marks.set(spot, { text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone });
+  });
+  return marks;
+}
+
+export function heatOf(position: StudyPosition, known: AnalysisView | null, layer: Layer): Map<number, number> | undefined {
+  if (!known || layer === "candidates" || layer === "ownership" || layer === "nothing") return undefined;
+  const heat = new Map<number, number>();
+  const seen = known.moves.filter((move) => layer === "prior" || move.visits > 0);
+  const most = Math.max(1e-9, ...seen.map((move) => (layer === "prior" ? move.prior : layer === "visits" ? move.visits : 1)));
+  seen.forEach((move) => {
+    const spot = squaresOf(position, move.move).at(-1);
+    if (spot === undefined) return;
+    const share = layer === "value" ? move.chance : Math.sqrt((layer === "prior" ? move.prior : move.visits) / most);
+    if (share > 0.03) heat.set(spot, Math.max(heat.get(spot) ?? 0, share));
+  });
+  return heat;
+}
+
+function chanceText(position: StudyPosition, known: AnalysisView | null): string {
+  const player = of("player", position.players[position.toPlay - 1]);
+  if (!known || known.chance === null || known.visits === 0) return `${player} ${t("toPlay")}`;
+  const score = known.score === null ? "" : ` · ${signed(known.score)}`;
+  return `${player} ${(known.chance * 100).toFixed(1)}%${score} · ${brief(known.visits)} ${t("visits")}`;
+}
+
+export function signed(value: number): string {
+  return `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(1)}`;
+}
+
+export function brief(count: number): string {
+  return count >= 10_000 ? `${(count / 1000).toFixed(0)}k` : count >= 1000 ? `${(count / 1000).toFixed(1)}k` : String(count);
+}
+
