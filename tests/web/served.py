@@ -77,7 +77,7 @@ class Page:
         self._open.close()
 
     def _hear(self) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(self._socket.recv(timeout=120))
+        message: dict[str, Any] = json.loads(self._socket.recv(timeout=300))
         if "on" in message:
             known = {} if message.get("whole") else self.news.get(message["on"], {})
             self.news[message["on"]] = known | message["set"]
