@@ -128,6 +128,29 @@ def test_a_record_is_walked_through_and_analysed(chromium: Chromium, served: Ser
     chromium.wait("document.querySelector('.chart') !== null")
 
 
+def test_a_search_goes_one_simulation_at_a_time(chromium: Chromium, served: Served) -> None:
+    chromium.open(f"{served.address}/?explain#/explain", *WIDE)
+    chromium.wait("location.search === '?explain' && document.querySelector('form') !== null")
+    chromium.click("form .segments button", "5×5")
+    chromium.click("button.primary")
+    chromium.wait("document.querySelectorAll('.numbers tbody tr').length > 5")
+    chromium.click(".panel button", "+10")
+    chromium.wait_for_text("10 simulations")
+    before = chromium.run(
+        "[...document.querySelectorAll('.numbers tbody td:nth-child(2)')].map((one) => +one.textContent)"
+    )
+    chromium.press("s")
+    chromium.wait_for_text("11 simulations")
+    after = chromium.run(
+        "[...document.querySelectorAll('.numbers tbody td:nth-child(2)')].map((one) => +one.textContent)"
+    )
+    assert sum(after) == sum(before) + 1
+    assert chromium.run("document.querySelectorAll('.path li').length") >= 2
+    assert chromium.run("document.querySelectorAll('.boards .board').length") == 4
+    chromium.click(".numbers td button", "C3")
+    chromium.wait("document.querySelectorAll('.crumbs button').length === 2")
+
+
 def position(names: list[str]) -> go.State:
     """The position after moves of a 5x5 game."""
     state = go.State.new(size=5, komi=3.5)

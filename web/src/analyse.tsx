@@ -122,7 +122,7 @@ export function Walk({ study: { tree, position, step, play } }: { study: Study }
 }
 
 export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void }) {
-  const { tree, position, go, play, step, act, problem } = study;
+  const { id, tree, position, go, play, step, act, problem } = study;
   const analysis = useTopic<AnalysisView>("analysis");
   const graph = useTopic<GraphView>("graph");
   const [layer, setLayer] = useState<Layer>("candidates");
@@ -192,6 +192,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
         </div>
         <div class="row wrap">
           <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, file.text))}>{t("save")}</button>
+          <a class="button" href={`#/explain/${id}`}>{t("explain")}</a>
           <button onClick={onLeave}>{t("otherRecord")}</button>
         </div>
         <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), tree.about, tree.result].filter(Boolean).join(" · ")}</p>

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Analyse, AnalyseStart, WithStudy } from "./analyse";
+import { Explain } from "./explain";
 import { Play } from "./play";
 import { Setup } from "./setup";
 import { type Catalogue } from "./shapes";
@@ -11,7 +12,7 @@ import { currentLanguage, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
-const PARTS: Word[] = ["play", "analyse"];
+const PARTS: Word[] = ["play", "analyse", "explain"];
 type Theme = "auto" | "light" | "dark";
 
 function App() {
@@ -47,6 +48,8 @@ function Part({ name, rest, catalogue }: { name: string; rest: string | undefine
   switch (name) {
     case "analyse":
       return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
+    case "explain":
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
     default:
       return rest ? <Play key={rest} id={rest} onLeave={() => go("#/play")} /> : <Setup catalogue={catalogue} onGame={(id) => go(`#/play/${id}`)} />;
   }

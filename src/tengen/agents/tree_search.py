@@ -20,6 +20,7 @@ from tengen.agents.agent import Decision
 from tengen.agents.analysis import Analysis, Watcher, line_of_most_visits, of_decision, of_tree, over
 from tengen.agents.explanation import Explanation, explain_root, values_of_moves
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.stepped_search import SteppedSearch
 from tengen.agents.territory import OwnershipSource, PlayoutOwnership, Surveyor, survey
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
@@ -213,6 +214,20 @@ class TreeSearchAgent(ABC):
         if visits is not None or seconds is not None:
             limits = Limits(visits, None if seconds == math.inf else seconds, limits.nodes)
         return self._snapshots(state, limits, interval)
+
+    def stepped(self, state: AnyState) -> SteppedSearch:
+        """The search of `state` one simulation at a time, from an empty tree; the agent's own tree is left alone."""
+        self._refuse(state)
+        game = self._new_batch(game_of(state).options_of(state))
+        return SteppedSearch(
+            state,
+            game,
+            self._evaluation(game),
+            self._rule(),
+            network=self._value_network(game),
+            rollouts=0 < self._rollout_weight < 1,
+            seed=int(self._rng.integers(2**31)),
+        )
 
     def check(self, state: AnyState) -> None:
         """Get ready to move at once; AgentError if this is not a game for this agent."""

@@ -25,6 +25,7 @@ from starlette.websockets import WebSocket
 from tengen.web.agent_pool import AgentPool
 from tengen.web.catalogue import catalogue
 from tengen.web.connection import Action, Connection, Message
+from tengen.web.explain_room import ExplainRoom
 from tengen.web.guard import Guard
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
@@ -63,7 +64,9 @@ def make_app(config: WebConfig) -> Guard:
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
     actions |= PlayRoom(stored, thinking, agents, config.opponents).actions()
-    actions |= StudyRoom(stored, thinking, agents).actions()
+    studies = StudyRoom(stored, thinking, agents)
+    actions |= studies.actions()
+    actions |= ExplainRoom(studies, thinking, agents).actions()
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:

@@ -1,0 +1,167 @@
+"""Explain: the search of a position one simulation at a time, node by node, and its numbers as boards side by side."""
+
+import asyncio
+from typing import Any, Final, Protocol, runtime_checkable
+
+from tengen.agents.stepped_search import SearchNode, SteppedSearch, Visit
+from tengen.games.state import AnyState
+from tengen.web.agent_pool import AgentPool
+from tengen.web.connection import Action, Connection, Message
+from tengen.web.fields import field
+from tengen.web.live_analysis import analyst_spec
+from tengen.web.positions import numbers_by_name, view_of
+from tengen.web.study_room import StudyRoom
+from tengen.web.thinking import Thinking
+
+_MOST_AT_ONCE: Final = 500
+_SHOWN: Final = 30  # children of a node
+
+
+@runtime_checkable
+class CanStep(Protocol):
+    """An agent whose search goes one simulation at a time."""
+
+    def stepped(self, state: AnyState) -> SteppedSearch:
+        """The search of a state, from an empty tree."""
+        ...
+
+
+class _Followed:
+    """The search that one page follows."""
+
+    def __init__(self, spec: str, state: Any, search: SteppedSearch) -> None:
+        self.spec, self.state, self.search = spec, state, search
+        self.path: list[Message] = []
+        """The nodes of the last simulation, with what changed."""
+        self.shown = 0
+        self.busy = asyncio.Lock()
+
+
+class ExplainRoom:
+    """The searches of all pages, one each."""
+
+    def __init__(self, studies: StudyRoom, thinking: Thinking, agents: AgentPool) -> None:
+        self._studies, self._thinking, self._agents = studies, thinking, agents
+
+    def actions(self) -> dict[str, Action]:
+        """What pages may ask for."""
+        return {"explain.start": self._start, "explain.step": self._step, "explain.node": self._node}
+
+    async def _start(self, page: Connection, message: Message) -> Any:
+        """Begin with an empty tree at the position that a study shows."""
+        study = self._studies.desk(message).study
+        state, spec = study.node(study.at).state, analyst_spec(field(message, "spec", str))
+
+        def begin() -> SteppedSearch:
+            with self._agents.borrow(spec, "explain") as agent:
+                if not isinstance(agent, CanStep):
+                    raise ValueError(f"{agent.name} does not go one simulation at a time: choose zero, alphago or mcts")
+                return agent.stepped(state)
+
+        followed = _Followed(spec, state, await self._thinking.run(page, begin))
+        page.rooms["explain"] = followed
+        page.forget("search")
+        page.tell("search", _view(followed))
+        return {}
+
+    async def _step(self, page: Connection, message: Message) -> Any:
+        followed = _followed(page)
+        count = field(message, "count", int)
+        if not 1 <= count <= _MOST_AT_ONCE:
+            raise ValueError(f"{count} simulations at once are not possible: give 1 to {_MOST_AT_ONCE}")
+        async with followed.busy:
+            followed.path = await self._thinking.run(page, lambda: _simulate(followed, count))
+            followed.shown = 0
+            page.tell("search", _view(followed))
+        return {}
+
+    async def _node(self, page: Connection, message: Message) -> Any:
+        followed = _followed(page)
+        number = field(message, "node", int)
+        async with followed.busy:
+            followed.search.node(number)
+            followed.shown = number
+            page.tell("search", _view(followed))
+        return {}
+
+
+def _followed(page: Connection) -> _Followed:
+    found = page.rooms.get("explain")
+    if not isinstance(found, _Followed):
+        raise ValueError("no search has begun")
+    return found
+
+
+def _simulate(followed: _Followed, count: int) -> list[Message]:
+    """In a thread: so many simulations; what the last one went through and changed."""
+    search, went = followed.search, list[Visit]()
+    for _ in range(count):
+        went = search.step()
+    return [_step_of(search, went, place) for place in range(len(went))]
+
+
+def _step_of(search: SteppedSearch, went: list[Visit], place: int) -> Message:
+    parent = went[place - 1].number if place else None
+    node = search.node(went[place].number, parent)
+    move = "" if parent is None else _move_name(search, parent, node)
+    return _numbers_of(node, move) | {"oldN": went[place].visits, "oldW": round(went[place].value_sum, 3)}
+
+
+def _move_name(search: SteppedSearch, parent: int, node: SearchNode) -> str:
+    state = search.state_at(parent)
+    return str(state.move_name(state.move_of(node.action)))
+
+
+def _numbers_of(node: SearchNode, move: str) -> Message:
+    return {
+        "node": node.number,
+        "move": move,
+        "N": node.visits,
+        "W": round(node.value_sum, 3),
+        "Q": None if node.q is None else round(node.q, 4),
+        "P": round(node.prior, 4),
+        "u": round(node.bonus, 4),
+        "v": None if node.value is None else round(node.value, 4),
+        "stage": node.stage,
+        "children": node.children,
+    }
+
+
+def _view(followed: _Followed) -> Message:
+    search, number = followed.search, followed.shown
+    state = search.state_at(number)
+    children = search.children(number)
+    line = search.line(number)
+    return {
+        "spec": followed.spec,
+        "simulations": search.simulations,
+        "path": followed.path,
+        "node": number,
+        "line": [
+            {"node": each, "move": _move_name(search, before, search.node(each)) if each else ""}
+            for before, each in zip([0, *line], line, strict=False)
+        ],
+        "position": view_of(state),
+        "numbers": _numbers_of(search.node(number, line[-2] if len(line) > 1 else None), ""),
+        "urgency": round(search.first_play_urgency(number), 4),
+        "children": [_numbers_of(each, state.move_name(state.move_of(each.action))) for each in children[:_SHOWN]],
+        "boards": _boards(followed),
+    }
+
+
+def _boards(followed: _Followed) -> Message:
+    """Numbers of the root's moves, a board each: Figure 5 of AlphaGo (Silver et al. 2016)."""
+    search, state = followed.search, followed.state
+    children = {state.move_of(each.action): each for each in search.children(0)}
+    seen = {move: each for move, each in children.items() if each.visits}
+    boards: Message = {"prior": numbers_by_name(state, {move: each.prior for move, each in children.items()})}
+    if search.values:
+        boards["value"] = numbers_by_name(state, search.values)
+    boards["q"] = numbers_by_name(state, {move: (each.q + 1) / 2 for move, each in seen.items() if each.q is not None})
+    rollouts = {
+        move: (each.rollout_sum / each.visits + 1) / 2 for move, each in seen.items() if each.rollout_sum is not None
+    }
+    if rollouts:
+        boards["rollouts"] = numbers_by_name(state, rollouts)
+    boards["visits"] = numbers_by_name(state, {move: each.visits for move, each in seen.items()})
+    return boards
