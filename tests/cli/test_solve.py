@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
+from tengen.games import go
 
 runner = CliRunner()
 
@@ -32,10 +34,15 @@ def test_the_proof_is_accepted(folder: Path) -> None:
     assert "Proven" in result.output
 
 
-def test_solving_again_begins_with_what_is_known(folder: Path) -> None:
-    shown = solve("--size", "3", "--komi", "8.5", "--out", str(folder))
+def test_solving_again_begins_with_what_is_known(tmp_path: Path) -> None:
+    state, rng = go.State.new(5, "simple-go"), np.random.default_rng(1)
+    for _ in range(16):
+        state = state.play(int(rng.choice(state.legal_moves())))
+    moves = " ".join(state.move_name(move) for _, move in state.moves)
+    assert "wins at komi 3.5" in solve("--size", "5", "--moves", moves, "--out", str(tmp_path))
+    shown = solve("--size", "5", "--moves", moves, "--out", str(tmp_path))
     assert "positions of an earlier run" in shown
-    assert "Nodes      1\n" in shown
+    assert "wins at komi 3.5" in shown
 
 
 def test_a_folder_belongs_to_one_question(folder: Path) -> None:
@@ -45,7 +52,7 @@ def test_a_folder_belongs_to_one_question(folder: Path) -> None:
 
 
 def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    arguments = "--size", "4", "--komi", "0.5", "--claim", "white", "--out", str(tmp_path)
+    arguments = "--size", "5", "--komi", "3.5", "--claim", "white", "--out", str(tmp_path)
     assert "none yet" in solve(*arguments, "--nodes", "20000")
     assert "positions of an earlier run" in solve(*arguments, "--nodes", "1000")
 
@@ -86,3 +93,10 @@ def test_margins_of_both_players_with_proofs(tmp_path: Path) -> None:
     assert "Solved" in result.output
     checked = runner.invoke(app, ["solve", "check", str(tmp_path / "black.safetensors")])
     assert checked.exit_code == 0, checked.output
+
+
+def test_margins_of_a_small_board_come_with_a_proof(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["solve", "margins", "--size", "3", "--rules", "aga", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "Solved     Black's margin is 9" in result.output
+    assert runner.invoke(app, ["solve", "check", str(tmp_path / "black.safetensors")]).exit_code == 0

@@ -12,7 +12,7 @@ from tengen.solve.bitboard import board_points
 from tengen.solve.bitboard import count as count_points
 from tengen.solve.certificate import Certificate
 from tengen.solve.check import CertificateError, _board, check, safe_points
-from tengen.solve.extract import extract
+from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, points_of
 from tengen.solve.safety import safe_points as fast_safe_points
 
@@ -24,7 +24,7 @@ def proof(size: int, rules: str, color: int, margin: int) -> Certificate:
     solver = Solver(size, get_rules(rules), memory=0.1)
     claim = Claim(color, margin)
     assert solver.prove(state, claim)
-    return extract(solver, state, claim)
+    return extract(TableStrategy(solver, claim), state)
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,13 @@ from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.bitboard import board_points, count
 from tengen.solve.check import check
-from tengen.solve.extract import extract
-from tengen.solve.go_solver import Claim, Solver, solve
+from tengen.solve.extract import TableStrategy, extract
+from tengen.solve.go_solver import Claim, Solver, guaranteed, solve
+from tengen.solve.retrograde import solve_board
 from tengen.solve.safety import safe_points
 
 from .slow_solver import Position, all_stones, positions, wins_with_history, won
+from .test_bitboard import random_states
 
 AREA_RULES = ["simple-go", "chinese", "aga", "tromp-taylor", "new-zealand"]
 
@@ -35,20 +37,20 @@ def test_what_is_proven_on_2x2_is_true_with_all_of_the_history(rules: str) -> No
     least, most = margins_of_black(2, rules)
     start = go.State.new(2, rules, komi=0.5)
     value = max(need for need in range(-4, 5) if wins_with_history(start, need))
+    assert value == {"simple-go": -4, "chinese": 1}[rules]
     assert least <= value <= most
 
 
-def test_claims_about_every_kind_of_3x3_position_are_those_of_an_exhaustive_solution() -> None:
-    """Which has no superko: nor has the solver with situational superko, but for repetitions along the line."""
-    graph = positions(3, get_rules("aga"))
+@pytest.mark.parametrize("rules", ["simple-go", "chinese", "aga"])
+def test_claims_about_every_kind_of_3x3_position_are_those_of_the_whole_board(rules: str) -> None:
+    """But for some that the search refutes because of a repetition along its line."""
     rng = np.random.default_rng(1)
-    chosen = sorted(graph)
-    solver = Solver(3, get_rules("aga"), memory=0.05)
+    states = [one for one in random_states(3, get_rules(rules), 60, seed=1) if not one.is_over]
+    whole, solver = solve_board(3, get_rules(rules)), Solver(3, get_rules(rules), memory=0.05)
     for need in (-3, 4):
-        forced = won(graph, need, endless=False)
-        pairs = [as_state(chosen[k], "aga") for k in rng.choice(len(chosen), 150)]
-        proven = [solver.prove(state, Claim(go.BLACK, need)) is True for state, _ in pairs]
-        truth = [position in forced for _, position in pairs]
+        chosen = [states[k] for k in rng.choice(len(states), 150)]
+        proven = [solver.prove(state, Claim(go.BLACK, need)) is True for state in chosen]
+        truth = [guaranteed(whole, state, go.BLACK).margin >= need for state in chosen]
         assert not any(claim and not true for claim, true in zip(proven, truth))
         assert np.mean(np.array(proven) == truth) > 0.95
 
@@ -63,7 +65,7 @@ def test_claims_about_random_3x3_positions_have_proofs(rules: str) -> None:
         state, _ = as_state(Position(*stones[k], 0, int(rng.integers(2)), 0), rules)
         claim = Claim(go.BLACK, int(rng.choice([-3, 1, 4])))
         if solver.prove(state, claim):
-            check(extract(solver, state, claim))
+            check(extract(TableStrategy(solver, claim), state))
             checked += 1
     assert checked > 5
 
@@ -105,18 +107,13 @@ def test_a_search_may_be_limited() -> None:
 
 
 @pytest.mark.long
-def test_4x4_under_area_rules_is_two_points_for_black() -> None:
+def test_a_search_finds_that_4x4_under_area_rules_is_two_points_for_black() -> None:
     """Known since van der Werf, van den Herik and Uiterwijk (2003)."""
     state = go.State.new(4, "chinese", komi=0.5)
     solver = Solver(4, get_rules("chinese"), memory=0.4)
     found = [solver.prove(state, Claim(go.BLACK, need)) for need in (2, 3)]
     assert found == [True, False]
     assert [solver.prove(state, Claim(go.WHITE, need)) for need in (-2, -1)] == [True, False]
-
-
-@pytest.mark.long
-def test_4x4_simple_go_is_found_to_be_the_whole_board_for_black() -> None:
-    assert Solver(4, get_rules("simple-go"), memory=0.4).prove(go.State.new(4, "simple-go"), Claim(go.BLACK, 16))
 
 
 def test_rules_that_count_territory_are_refused() -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tengen.games.go import State
     from tengen.learn.run_directory import RunDirectory
+    from tengen.solve.extract import Strategy
     from tengen.solve.go_solver import Claim, Progress, Solver
 
 _FIRST_BUDGET = 1_000_000
@@ -40,10 +41,11 @@ def go(
 ) -> None:
     """Find out who wins by force, and write the winning strategy.
 
-    The search knows simple ko only. What it finds is proven when [cyan]tengen solve check[/cyan] has gone through the
-    strategy with all that superko forbids.
+    Boards up to 4x4 are solved whole. On 5x5 a search goes on until one player is found to win: you can stop it at any
+    time, and [bold]the same command goes on[/bold].
 
-    You can stop it at any time; [bold]the same command goes on[/bold].
+    Both know only the shortest of the repetitions that superko forbids. What they find is proven when
+    [cyan]tengen solve check[/cyan] has gone through the strategy with all of them.
 
     [bold]Examples[/bold]
 
@@ -61,7 +63,9 @@ def go(
     from tengen.games import go as rules_of_go
     from tengen.learn.interrupts import deferred_interrupts
     from tengen.learn.run_directory import RunDirectory
+    from tengen.solve.extract import TableStrategy
     from tengen.solve.go_solver import Solver, winning_claims
+    from tengen.solve.retrograde import MAX_SIZE
 
     state = rules_of_go.State.new(size, rules, komi)
     for word in moves.split():
@@ -70,7 +74,6 @@ def go(
     if claim not in wanted:
         raise ValueError(f"--claim {claim[:20]} is not possible: choose black, white or both")
     claims = [one for one in winning_claims(state) if one.color in wanted[claim]]
-    solver = Solver(size, state.rules, memory * 2 / len(claims))
     folder = out or Path("solutions") / f"go{size}-{state.rules.name}-{state.komi:g}{_suffix(moves)}"
     settings: dict[str, str | int | float | bool] = {
         "size": size,
@@ -79,14 +82,23 @@ def go(
         "moves": moves,
     }
     console = Console(highlight=False, soft_wrap=True)
+    if size <= MAX_SIZE:
+        with closing(RunDirectory(folder, settings)):
+            _solve_whole(state, claims, folder if proof else None, console)
+        return
+    solver = Solver(size, state.rules, memory * 2 / len(claims))
     with closing(RunDirectory(folder, settings)) as run, deferred_interrupts() as interrupted:
         _load(solver, claims, folder, console)
         screen = _Screen(console, run, interrupted, lambda: _save(solver, claims, folder))
         proven = _search(solver, state, claims, nodes, screen)
         _save(solver, claims, folder)
-        _conclude(solver, state, len(screen.refuted) == len(claims), proven, console)
-        if proven is not None and proof:
-            _write_proof(solver, state, proven, folder / PROOF_FILE, console)
+        console.print(f"Nodes      {solver.nodes:,}")
+        if proven is not None:
+            _conclude(TableStrategy(solver, proven), state, folder if proof else None, console)
+        elif len(screen.refuted) == len(claims):
+            console.print("Verdict    cannot be proven: it depends on long repetitions, or the other player wins")
+        else:
+            console.print("Verdict    none yet: the same command goes on")
     if interrupted():
         raise typer.Exit(130)
 
@@ -170,27 +182,35 @@ def _table_file(folder: Path, claim: "Claim") -> Path:
     return folder / f"table-{claim.color}-{claim.margin}.npy"
 
 
-def _conclude(solver: "Solver", state: "State", exhausted: bool, proven: "Claim | None", console: "Console") -> None:
-    from tengen.solve.extract import main_line
+def _solve_whole(state: "State", claims: "list[Claim]", folder: Path | None, console: "Console") -> None:
+    """Solve all positions of a board up to 4x4, and conclude which claim is true."""
+    from rich.console import Console
 
-    console.print(f"Nodes      {solver.nodes:,}")
-    if proven is not None:
-        player = "Black" if proven.color == 1 else "White"
-        console.print(
-            f"Verdict    {player} wins at komi {state.komi:g} ({proven}), unless superko forbids: see the check"
-        )
-        line = main_line(solver, state, proven)
-        console.print(f"Main line  {' '.join(state.move_name(move) for move in line)}", markup=False)
-    elif exhausted:
-        console.print("Verdict    cannot be proven: it depends on long repetitions, or the other player wins")
-    else:
-        console.print("Verdict    none yet: the same command goes on")
+    from tengen.solve.extract import SolutionStrategy
+    from tengen.solve.go_solver import guaranteed
+    from tengen.solve.retrograde import solve_board
+
+    for claim in claims:
+        with Console(stderr=True).status("solving") as status:
+            solution = solve_board(state.size, state.rules, claim.margin, status.update)
+        if guaranteed(solution, state, claim.color).margin >= claim.margin:
+            console.print(f"Positions  {len(solution.keys):,}, up to symmetry")
+            _conclude(SolutionStrategy(solution, claim), state, folder, console)
+            return
+    console.print("Verdict    cannot be proven: it depends on long repetitions, or the other player wins")
 
 
-def _write_proof(solver: "Solver", state: "State", proven: "Claim", path: Path, console: "Console") -> None:
-    from tengen.solve.extract import extract
+def _conclude(strategy: "Strategy", state: "State", folder: Path | None, console: "Console") -> None:
+    """Show what a strategy achieves, and write its certificate."""
+    from tengen.solve.extract import extract, main_line
 
-    certificate = extract(solver, state, proven)
-    certificate.save(path)
-    console.print(f"Proof      {path} ({len(certificate.keys):,} positions)", markup=False)
-    console.print(f"Check it   tengen solve check {path}", markup=False)
+    claim = strategy.claim
+    player = "Black" if claim.color == 1 else "White"
+    console.print(f"Verdict    {player} wins at komi {state.komi:g} ({claim}), unless superko forbids: see the check")
+    line = main_line(strategy, state)
+    console.print(f"Main line  {' '.join(state.move_name(move) for move in line)}", markup=False)
+    if folder is not None:
+        certificate = extract(strategy, state)
+        certificate.save(folder / PROOF_FILE)
+        console.print(f"Proof      {folder / PROOF_FILE} ({len(certificate.keys):,} positions)", markup=False)
+        console.print(f"Check it   tengen solve check {folder / PROOF_FILE}", markup=False)

@@ -101,32 +101,59 @@ def position_code(state: go.State) -> tuple[int, NDArray[np.int64]]:
 
 
 def mark_of(state: go.State) -> int | None:
-    """What matters of the last moves for what is legal now or after the next move, as a point of the board, or None.
+    """What matters of the last moves for what is legal now or soon, as a point of the board, or None.
 
-    The point that the simple ko forbids. Under positional superko also, for "sending two, returning one": the stone
-    just played if that captured nothing and made a string of two stones with one liberty; and after the capture of
-    these two, the point where one of them may not be retaken, since that would bring back the position before.
+    The point that the simple ko forbids. Under superko also what follows from "sending two, returning one", by steps:
+
+    1. the stone just played, if that captured nothing and made a string of two stones with one liberty;
+    2. after the capture of these two, the point where one can be retaken if that brings back the stones before, which
+       positional superko forbids;
+    3. after that, under situational superko, the stone retaken;
+    4. after a pass on that, the point where the second stone was sent: it may not be sent again.
     """
-    if state.ko_point is not None or state.rules.ko != "positional":
+    if state.ko_point is not None or state.rules.ko == "simple" or state.previous is None:
         return state.ko_point
-    before = state.previous
-    if before is None or state.last_move is None or state.last_move < 0:
+    before, played = state.previous, state.last_move
+    if played is not None and played >= 0 and _is_sent(state, before):
+        return played
+    if played is None or before.previous is None or before.last_move is None or before.last_move < 0:
         return None
-    if _is_sent(state, before):
-        return state.last_move
-    earlier = before.previous
-    if earlier is None or before.last_move is None or before.last_move < 0 or not _is_sent(before, earlier):
+    if played >= 0 and _is_sent(before, before.previous):
+        return _retaken(state, before)
+    if state.rules.ko == "positional" or before.previous.previous is None:
         return None
+    if played >= 0:  # was it retaken?
+        return played if mark_of(before) == played else None
+    return _sent_before(before)
+
+
+def _retaken(state: go.State, before: go.State) -> int | None:
+    """Step 2: where one of two captured stones can be retaken, if that brings back the stones before they were two."""
+    earlier, sent = before.previous, before.last_move
+    assert earlier is not None and sent is not None
     lost = (before.stones == state.to_play) & (state.stones == go.EMPTY)
     gone: list[int] = np.flatnonzero(lost.ravel()).tolist()
-    if len(gone) != 2 or before.last_move not in gone:
+    if len(gone) != 2 or sent not in gone:
         return None
-    retaken = gone[0] + gone[1] - before.last_move
-    black, white = (np.flatnonzero(state.stones.ravel() == color).tolist() for color in (go.BLACK, go.WHITE))
-    fresh = go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play)
+    retaken = gone[0] + gone[1] - sent
+    fresh = without_history(state)
     if fresh.is_legal(retaken) and np.array_equal(fresh.play(retaken).stones, earlier.stones):
         return retaken
     return None
+
+
+def _sent_before(state: go.State) -> int | None:
+    """Step 4: where a stone was sent, four moves before the pass on `state`."""
+    captured = state.previous
+    if captured is None or captured.previous is None or mark_of(state) != state.last_move or _is_sent(state, captured):
+        return None
+    return captured.previous.last_move
+
+
+def without_history(state: go.State) -> go.State:
+    """The same position as the first of a game."""
+    black, white = (np.flatnonzero(state.stones.ravel() == color).tolist() for color in (go.BLACK, go.WHITE))
+    return go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play)
 
 
 def _is_sent(state: go.State, before: go.State) -> bool:

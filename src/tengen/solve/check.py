@@ -9,13 +9,14 @@ Superko comes last: `solve.repetition` follows the lines that could repeat a pos
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
-from tengen.solve.certificate import Certificate, mark_of
+from tengen.solve.certificate import Certificate, mark_of, without_history
 from tengen.solve.repetition import Node, RepetitionError, check_repetition
 
 Points = frozenset[int]
@@ -41,13 +42,14 @@ def check(certificate: Certificate, report: Callable[[int], None] = lambda posit
     """Walk through the whole strategy; CertificateError at the first fault."""
     promise = certificate.promise
     start = promise.state
-    todo, nodes = [start], dict[Hashable, Node]()
+    root = _name(start)
+    todo, nodes = [(start, root)], dict[Hashable, Node]()
     positions = moves = ended = 0
     while todo:
-        state = todo.pop()
-        if _name(state) in nodes:
+        state, name = todo.pop()
+        if name in nodes:
             continue
-        node = nodes[_name(state)] = Node(state.stones.tobytes(), state.to_play == promise.color)
+        node = nodes[name] = Node(state.stones.tobytes(), state.to_play == promise.color)
         if _is_kept(state, promise.color, promise.margin):
             ended += 1
             continue
@@ -61,10 +63,10 @@ def check(certificate: Certificate, report: Callable[[int], None] = lambda posit
             after = _after(state, move)
             node.steps.append((_name(after), move == go.PASS))
             moves += 1
-            todo.append(after)
+            todo.append((after, node.steps[-1][0]))
     rules = start.rules
     try:
-        check_repetition(nodes, _name(start), rules.ko != "positional", rules.forced_play)
+        check_repetition(nodes, root, rules.ko != "positional", rules.forced_play)
     except RepetitionError as error:
         raise CertificateError(str(error)) from None
     return Checked(positions, moves, ended)
@@ -85,8 +87,8 @@ def _own_move(certificate: Certificate, state: go.State) -> int:
     move = certificate.move(state)
     if move is None:
         raise CertificateError(f"{_line(state)}: the certificate has no move here")
-    if move not in _replies(state):
-        reason = _why_illegal(state, move) or "there are other moves"
+    reason = _why_illegal(state, move) if move >= 0 else None if move in _replies(state) else "there are other moves"
+    if reason is not None:
         raise CertificateError(f"{_line(state)}: {state.move_name(move)} is not legal: {reason}")
     return move
 
@@ -96,18 +98,15 @@ def _why_illegal(state: go.State, move: int) -> str | None:
     reason = state.why_illegal(move)
     if reason != REASONS[POSITION_REPEATED] or move == mark_of(state):
         return reason
-    return _forgetful(state).why_illegal(move)
+    fresh = without_history(state)
+    if state.last_move == go.PASS and fresh.why_illegal(move) is None:
+        return reason if np.array_equal(fresh.play(move).stones, state.stones) else None
+    return fresh.why_illegal(move)
 
 
 def _after(state: go.State, move: int) -> go.State:
     """The position after a move, which may repeat an earlier one."""
-    return (state if state.why_illegal(move) is None else _forgetful(state)).play(move)
-
-
-def _forgetful(state: go.State) -> go.State:
-    """The same position without its past."""
-    black, white = (np.flatnonzero(state.stones.ravel() == color).tolist() for color in (go.BLACK, go.WHITE))
-    return go.State.setup(state.size, state.rules, state.komi, black, white, state.to_play)
+    return (state if state.why_illegal(move) is None else without_history(state)).play(move)
 
 
 def _line(state: go.State) -> str:
@@ -154,6 +153,8 @@ def safe_points(board: Board) -> Points:
 def _alive(board: Board) -> list[Points]:
     """The strings that are left when all without two vital regions have been dropped."""
     regions = _parts(board, board.points - board.own)
+    if len(regions) < 2:
+        return []
     strings = _parts(board, board.own)
     while True:
         closed = [region for region in regions if _border(board, region) <= frozenset[int]().union(*strings)]
@@ -192,12 +193,18 @@ def _parts(board: Board, points: Points) -> list[Points]:
 
 
 def _board(state: go.State, color: int) -> Board:
-    size, stones = state.size, state.stones.ravel()
+    beside, stones = _beside(state.size), state.stones.ravel().tolist()
+    own = frozenset(point for point in beside if stones[point] == color)
+    opp = frozenset(point for point in beside if stones[point] == go.BLACK + go.WHITE - color)
+    return Board(frozenset(beside), own, opp, beside)
+
+
+@cache
+def _beside(size: int) -> dict[int, Points]:
+    """The neighbours of each point."""
     beside = {}
     for point in range(size * size):
         row, col = divmod(point, size)
         around = (row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1)
         beside[point] = frozenset(r * size + c for r, c in around if 0 <= r < size and 0 <= c < size)
-    own = frozenset(point for point in beside if stones[point] == color)
-    opp = frozenset(point for point in beside if stones[point] == go.BLACK + go.WHITE - color)
-    return Board(frozenset(beside), own, opp, beside)
+    return beside

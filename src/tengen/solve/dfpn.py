@@ -10,9 +10,8 @@ proof-number search, Ueda et al. 2008). A node is searched until phi or delta re
 parent: that of the second-best child, a little widened.
 
 **Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted.
-Only two repetitions are simply illegal: the simple ko, and, under positional superko, "sending two, returning one".
-What these forbid is known from the last moves, and part of a position (the column KO: a point that is forbidden, or, if
-there is a stone, the one that was just sent). So what is proven is proven (docs/solver.md); what is refuted may be so
+Only the repetitions that the last moves alone tell are simply illegal; these are part of a position (the column MARK,
+`solve.marks`). So what is proven is proven (docs/solver.md); what is refuted may be so
 because of the line that led there, and proves nothing. To show that a cannot force the margin, ask the question for b.
 """
 
@@ -25,7 +24,8 @@ from numpy.typing import NDArray
 from tengen.games.borrow import borrow
 from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT
 from tengen.solve.bitboard import count, legal_points, margin, neighbours, play
-from tengen.solve.safety import safe_points
+from tengen.solve.marks import forbidden, mark_after, mark_after_pass
+from tengen.solve.safety import is_kept
 from tengen.solve.symmetry import position_key
 from tengen.solve.table import HIGHEST_RANK, INFINITY, probe, store
 
@@ -36,7 +36,7 @@ _LIKELY: Final = 1 << 20  # a proof number
 _NOWHERE: Final = LONGEST  # no position of the line is repeated
 
 # Columns of Workspace.nodes and Workspace.children.
-A, B, KO, TURN, PASSES, KEY, PHI, DELTA, COUNT, CHOICE, WORK, LIMIT_PHI, LIMIT_DELTA, PLACE, LOOP, RANK = range(16)
+A, B, MARK, TURN, PASSES, KEY, PHI, DELTA, COUNT, CHOICE, WORK, LIMIT_PHI, LIMIT_DELTA, PLACE, LOOP, RANK = range(16)
 MOVE = CHOICE  # of a child: the point played, 0 for a pass
 NODES, POSITIONS, DEEPEST = range(3)
 
@@ -98,7 +98,7 @@ def search(work, table, question, nodes):  # type: ignore[no-untyped-def]
         limit_delta = min(node[LIMIT_PHI], second + 1 + second // 4)
         depth += 1
         below = line[depth]
-        for column in (A, B, KO, TURN, PASSES, KEY):
+        for column in (A, B, MARK, TURN, PASSES, KEY):
             below[column] = child[column]
         below[LIMIT_PHI], below[LIMIT_DELTA] = limit_phi, limit_delta
         expand(work, table, question, depth)
@@ -180,7 +180,9 @@ def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
     node[COUNT], node[WORK] = 0, 1
     work.counts[NODES] += 1
     work.counts[DEEPEST] = max(work.counts[DEEPEST], depth)
-    legal = legal_points(own, opp, node[KO], question.board, question.flags)
+    # After a pass, the suicide of one stone brings back the position before it, whose turn it is included.
+    ko = forbidden(node[MARK], own, opp, question.board, question.flags)
+    legal = legal_points(own, opp, ko, question.board, question.flags | (POSITIONAL if node[PASSES] else 0))
     if legal == 0 or question.flags & TERRITORY_KEPT == 0:
         _add_pass(work, table, question, depth)
     while legal:
@@ -189,10 +191,9 @@ def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
         new_own, new_opp, ko = play(own, opp, p, question.board)
         child = work.children[depth, node[COUNT]]
         child[A], child[B] = (new_own, new_opp) if turn == 0 else (new_opp, new_own)
-        if ko == 0 and question.flags & POSITIONAL:
-            ko = _mark(own, opp, new_own, new_opp, p, node[KO], question.board)
-        child[KO], child[TURN], child[PASSES], child[MOVE] = ko, 1 - turn, 0, p
-        child[KEY] = position_key(child[A], child[B], ko, 1 - turn, 0, question.size)
+        mark = mark_after(own, opp, new_own, new_opp, p, ko, node[MARK], question.board, question.flags)
+        child[MARK], child[TURN], child[PASSES], child[MOVE] = mark, 1 - turn, 0, p
+        child[KEY] = position_key(child[A], child[B], mark, 1 - turn, 0, question.size)
         if depth < 8 and _is_known(work, depth, child[KEY]):  # the same by symmetry
             continue
         node[COUNT] += 1
@@ -209,15 +210,17 @@ def _add_pass(work, table, question, depth):  # type: ignore[no-untyped-def]
     node = work.nodes[depth]
     child = work.children[depth, node[COUNT]]
     node[COUNT] += 1
-    child[A], child[B], child[KO], child[TURN], child[PASSES], child[MOVE] = node[A], node[B], 0, 1 - node[TURN], 1, 0
-    child[LOOP] = _NOWHERE
+    own, opp = (node[A], node[B]) if node[TURN] == 0 else (node[B], node[A])
+    mark = mark_after_pass(own, opp, node[MARK], question.board, question.flags)
+    child[A], child[B], child[MARK] = node[A], node[B], mark
+    child[TURN], child[PASSES], child[MOVE], child[LOOP] = 1 - node[TURN], 1, 0, _NOWHERE
     if node[PASSES]:
         child[RANK] = 0
         won = margin(node[A], node[B], question.board) >= question.need
         child[PHI], child[DELTA] = _numbers(won, child[TURN])
         child[KEY] = -1
     else:
-        child[KEY] = position_key(node[A], node[B], 0, 1 - node[TURN], 1, question.size)
+        child[KEY] = position_key(node[A], node[B], mark, 1 - node[TURN], 1, question.size)
         _assess(table, question, child)
 
 
@@ -241,28 +244,6 @@ def _repeated(work, depth, child, flags):  # type: ignore[no-untyped-def]
     return _NOWHERE
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _mark(own, opp, new_own, new_opp, p, mark, board):  # type: ignore[no-untyped-def]
-    """What positional superko remembers of the last moves beyond the simple ko; 0 if nothing.
-
-    After a move that makes a string of two stones in atari, the stone played, which is "sent". After the capture of
-    these two, the point where the opponent may not retake one, if that would bring back the position before.
-    """
-    captured = opp & ~new_opp
-    if captured == 0:
-        other = neighbours(p) & own
-        if other and other & (other - 1) == 0 and neighbours(other) & own == 0:
-            liberties = neighbours(p | other) & board & ~(new_own | new_opp)
-            if liberties and liberties & (liberties - 1) == 0:
-                return p
-    elif mark & captured and count(captured) == 2:
-        retaken = captured ^ mark
-        back_opp, back_own, _ = play(new_opp, new_own, retaken, board)
-        if back_opp == opp ^ mark and back_own == own:
-            return retaken
-    return np.int64(0)
-
-
 @njit(cache=True, nogil=True)
 def _assess(table, question, child):  # type: ignore[no-untyped-def]
     """Set phi and delta of a new child: from the table, by safe points, or by a guess."""
@@ -272,13 +253,10 @@ def _assess(table, question, child):  # type: ignore[no-untyped-def]
         return
     child[RANK] = 0
     a, b, turn = child[A], child[B], child[TURN]
-    points = count(question.board)
-    kept = safe_points(a, b, question.board)
-    if 2 * count(kept) - points >= question.need and not (child[PASSES] and turn == 1 and kept & b):
+    if is_kept(a, b, turn, child[PASSES], question.board, question.need):
         child[PHI], child[DELTA] = _numbers(True, turn)
         return
-    kept = safe_points(b, a, question.board)
-    if points - 2 * count(kept) < question.need and not (child[PASSES] and turn == 0 and kept & a):
+    if is_kept(b, a, 1 - turn, child[PASSES], question.board, 1 - question.need):
         child[PHI], child[DELTA] = _numbers(False, turn)
         return
     ahead = _estimate(a, b, question.board) - question.need + (_TO_MOVE if turn == 0 else -_TO_MOVE)

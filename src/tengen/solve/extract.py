@@ -1,40 +1,54 @@
-"""From a proven claim to a certificate: the strategy is read from the solver's table, and searched again where the
-table has forgotten it."""
+"""From a claim to its certificate: the strategy behind it, by the solution of the whole board, or by the table of a
+search, where parts that the table has forgotten are searched again."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.solve import dfpn
-from tengen.solve.bitboard import WIDTH
+from tengen.solve.bitboard import WIDTH, board_points
 from tengen.solve.certificate import Certificate, Promise, stones_code
 from tengen.solve.dfpn import COUNT, DELTA, KEY, MOVE, PHI, RANK, TURN
-from tengen.solve.go_solver import Claim, Solver, point_of
+from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
+from tengen.solve.safety import is_kept
+from tengen.solve.solution import Choice, Position, Solution
+from tengen.solve.symmetry import position_key
 
-Node = tuple[int, ...]
-"""The columns A to KEY of a position."""
+
+class Strategy(Protocol):
+    """How a player keeps a claim."""
+
+    claim: Claim
+
+    def choose(self, node: Node) -> tuple[int, Node | None]:
+        """The player's move at a node, and the node after it unless the claim is kept there already."""
+        ...
+
+    def replies(self, node: Node) -> list[tuple[int, Node | None]]:
+        """The same for all moves of the opponent, the one it holds out longest with last."""
+        ...
 
 
-def extract(
-    solver: Solver, state: go.State, claim: Claim, report: Callable[[int], None] = lambda positions: None
-) -> Certificate:
-    """The strategy behind a claim that `solver` has proven for this state."""
+def extract(strategy: Strategy, state: go.State, report: Callable[[int], None] = lambda positions: None) -> Certificate:
+    """The certificate of a strategy that begins with this state."""
+    claim, size = strategy.claim, state.size
     promise = Promise.about(state, claim.color, claim.margin)
-    strategy = _Strategy(solver, claim)
-    todo = [strategy.root(state)]
+    todo = [node_of(state, claim)]
     seen, found = {todo[0][KEY]}, dict[int, int]()
     while todo:
         node = todo.pop()
         if node[TURN] == 0:
             move, after = strategy.choose(node)
-            key, points = stones_code(*strategy.board(node), solver.size)
+            key, points = stones_code(*_board(node, claim, size), size)
             found[key] = -1 if move == go.PASS else int(np.argmax(points == move))
-            successors = [] if after is None else [after]
+            successors = [after]
         else:
-            successors = strategy.replies(node)
+            successors = [after for _, after in strategy.replies(node)]
         for successor in successors:
-            if successor[KEY] not in seen:
+            if successor is not None and successor[KEY] not in seen:
                 seen.add(successor[KEY])
                 todo.append(successor)
         if len(found) % 10_000 == 0:
@@ -43,78 +57,98 @@ def extract(
     return Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8))
 
 
-def main_line(solver: Solver, state: go.State, claim: Claim, longest: int = 60) -> list[int]:
-    """The line of a proven claim in which the opponent holds out longest, up to where enough points are safe."""
-    strategy = _Strategy(solver, claim)
-    node: Node | None = strategy.root(state)
+def main_line(strategy: Strategy, state: go.State, longest: int = 60) -> list[int]:
+    """The line of a strategy in which the opponent holds out longest, up to where enough points are safe."""
+    node: Node | None = node_of(state, strategy.claim)
     moves: list[int] = []
     while node is not None and len(moves) < longest:
-        move, node = strategy.choose(node) if node[TURN] == 0 else strategy.resist(node)
+        move, node = strategy.choose(node) if node[TURN] == 0 else strategy.replies(node)[-1]
         moves.append(move)
     return moves
 
 
-class _Strategy:
-    """What a solver's table knows of a proof."""
+def _board(node: Node, claim: Claim, size: int) -> tuple[NDArray[np.int8], int, bool]:
+    """The stones of a node as int8[N * N], its mark or -1, and whether a pass came last."""
+    a, b, mark, _, passes, _ = node
+    other = go.BLACK + go.WHITE - claim.color
+    bits = [1 << WIDTH * row + col for row in range(size) for col in range(size)]
+    stones = [claim.color if a & bit else other if b & bit else go.EMPTY for bit in bits]
+    return np.array(stones, np.int8), point_of(mark, size) if mark else -1, bool(passes)
 
-    def __init__(self, solver: Solver, claim: Claim) -> None:
-        self.solver, self.claim = solver, claim
-        self.table, self.question = solver.table(claim), solver.question(claim)
-        self.work = dfpn.new_workspace()
 
-    def root(self, state: go.State) -> Node:
-        """The node of a state."""
-        return tuple(self.solver.workspace(state, self.claim).nodes[0, : KEY + 1].tolist())
+class SolutionStrategy:
+    """Moves that keep a guarantee and lower its rank; answers may raise the guarantee. So no position comes twice."""
+
+    def __init__(self, solution: Solution, claim: Claim) -> None:
+        self.claim, self._solution = claim, solution
+        self._size, self._all = solution.size, board_points(solution.size)
 
     def choose(self, node: Node) -> tuple[int, Node | None]:
-        """The move at a node of the player's, and the node after it unless the promise is kept there already.
+        """The shortest way to the best guarantee."""
+        best = max(self._choices(node), key=lambda choice: (choice.guarantee, -choice.rank))
+        if best.guarantee < self.claim.margin:
+            raise ValueError(f"{self.claim} is not guaranteed here")
+        return self._step(node, best)
 
-        Of several moves that win, the one whose proof is shortest: so that the strategy does not go round in circles.
-        """
-        self._expand(node)
-        won = [child for child in self._children() if child[DELTA] == 0]
+    def replies(self, node: Node) -> list[tuple[int, Node | None]]:
+        """All moves of the opponent."""
+        choices = sorted(self._choices(node), key=lambda choice: (-choice.guarantee, choice.rank))
+        return [self._step(node, choice) for choice in choices]
+
+    def _choices(self, node: Node) -> list[Choice]:
+        a, b, mark, turn, passes, _ = node
+        own, opp = (a, b) if turn == 0 else (b, a)
+        return self._solution.choices(Position(own, opp, mark, passes), turn == 0)
+
+    def _step(self, node: Node, choice: Choice) -> tuple[int, Node | None]:
+        move = point_of(choice.bit, self._size)
+        if choice.after is None:
+            return move, None
+        own, opp, mark, passes = choice.after
+        turn = 1 - node[TURN]
+        a, b = (own, opp) if turn == 0 else (opp, own)
+        if is_kept(a, b, turn, passes, self._all, self.claim.margin):
+            return move, None
+        return move, (a, b, mark, turn, passes, int(position_key(a, b, mark, turn, passes, self._size)))
+
+
+class TableStrategy:
+    """What the table of a search that has proven a claim knows of the proof."""
+
+    def __init__(self, solver: Solver, claim: Claim) -> None:
+        self.claim, self._size = claim, solver.size
+        self._table, self._question = solver.table(claim), solver.question(claim)
+        self._work = dfpn.new_workspace()
+
+    def choose(self, node: Node) -> tuple[int, Node | None]:
+        """Of several moves that win, the one whose proof is shortest: so that it seldom goes round in circles."""
+        won = [child for child in self._children(node) if child[DELTA] == 0]
         if not won:
             self._search(node)
-            won = [child for child in self._children() if child[DELTA] == 0]
-        best = min(won, key=lambda child: int(child[RANK]))
-        after = tuple(best[: KEY + 1].tolist())
-        return point_of(int(best[MOVE]), self.solver.size), after if best[RANK] else None
+            won = [child for child in self._children(node) if child[DELTA] == 0]
+        return self._step(min(won, key=lambda child: int(child[RANK])))
 
-    def replies(self, node: Node) -> list[Node]:
-        """The nodes after all moves of the opponent, but for those where the promise is kept already."""
-        self._expand(node)
-        children = self._children()
+    def replies(self, node: Node) -> list[tuple[int, Node | None]]:
+        """All moves of the opponent."""
+        children = self._children(node)
         for child in children:
             if child[PHI] != 0:
                 self._search(tuple(child[: KEY + 1].tolist()))
-        return [tuple(child[: KEY + 1].tolist()) for child in children if child[PHI] != 0 or child[RANK]]
+        return [self._step(child) for child in sorted(children, key=lambda child: int(child[RANK]))]
 
-    def resist(self, node: Node) -> tuple[int, Node | None]:
-        """The opponent's move after which the proof is longest, and the node after it unless the promise is kept."""
-        self._expand(node)
-        best = max(self._children(), key=lambda child: int(child[RANK]))
-        after = tuple(best[: KEY + 1].tolist())
-        return point_of(int(best[MOVE]), self.solver.size), after if best[RANK] else None
+    def _step(self, child: NDArray[np.int64]) -> tuple[int, Node | None]:
+        move = point_of(int(child[MOVE]), self._size)
+        proven = child[PHI] == 0 or child[DELTA] == 0
+        return move, None if proven and child[RANK] == 0 else tuple(child[: KEY + 1].tolist())
 
-    def board(self, node: Node) -> tuple["np.ndarray[tuple[int], np.dtype[np.int8]]", int, bool]:
-        """The stones of a node as int8[N * N], the ko point or -1, and whether a pass came last."""
-        a, b, ko, _, passes, _ = node
-        other = go.BLACK + go.WHITE - self.claim.color
-        size = self.solver.size
-        bits = [1 << WIDTH * row + col for row in range(size) for col in range(size)]
-        stones = [self.claim.color if a & bit else other if b & bit else go.EMPTY for bit in bits]
-        return np.array(stones, np.int8), point_of(ko, size) if ko else -1, bool(passes)
-
-    def _expand(self, node: Node) -> None:
-        self.work.nodes[0, : KEY + 1] = node
-        dfpn.expand(self.work, self.table, self.question, 0)
+    def _children(self, node: Node) -> list[NDArray[np.int64]]:
+        self._work.nodes[0, : KEY + 1] = node
+        dfpn.expand(self._work, self._table, self._question, 0)
+        return list(self._work.children[0, : self._work.nodes[0, COUNT]].copy())
 
     def _search(self, node: Node) -> None:
         """Prove a node again that the table has forgotten."""
-        self.work.nodes[0, : KEY + 1] = node
-        phi, _ = dfpn.search(self.work, self.table, self.question, 1 << 60)
+        self._work.nodes[0, : KEY + 1] = node
+        phi, _ = dfpn.search(self._work, self._table, self._question, 1 << 60)
         if (phi == 0) != (node[TURN] == 0):
             raise RuntimeError("a position of the proof could not be proven again: the claim rests on a repetition")
-
-    def _children(self) -> "list[np.ndarray[tuple[int], np.dtype[np.int64]]]":
-        return list(self.work.children[0, : self.work.nodes[0, COUNT]].copy())

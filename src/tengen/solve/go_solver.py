@@ -19,6 +19,7 @@ from tengen.games.go.rules import RuleSet
 from tengen.solve import dfpn
 from tengen.solve.bitboard import WIDTH, board_points
 from tengen.solve.certificate import mark_of
+from tengen.solve.solution import Position, Solution
 from tengen.solve.symmetry import position_key
 from tengen.solve.table import new_table
 
@@ -66,6 +67,8 @@ class Progress:
     """The share of the table that is in use."""
 
 
+Node = tuple[int, ...]
+"""The columns A to KEY of a node of `dfpn`."""
 Report = Callable[[Progress], bool]
 """Called now and then; returns whether to go on."""
 
@@ -123,7 +126,8 @@ class Solver:
     ) -> bool | None:
         """Whether a claim is true; None if the search was stopped. False only says that this way cannot prove it."""
         self._check(state)
-        work = self.workspace(state, claim)
+        work = dfpn.new_workspace()
+        work.nodes[0, : dfpn.KEY + 1] = node_of(state, claim)
         started = time.perf_counter()
         while True:
             left = SLICE if nodes is None else min(SLICE, nodes - int(work.counts[dfpn.NODES]))
@@ -172,16 +176,6 @@ class Solver:
         claims = Claim(go.BLACK, komi), Claim(go.WHITE, -komi)
         return tuple(claim for claim in claims if self.prove(state, claim))
 
-    def workspace(self, state: go.State, claim: Claim) -> dfpn.Workspace:
-        """Room for a search that begins with this state."""
-        work = dfpn.new_workspace()
-        a, b = points_of(state, claim.color), points_of(state, go.BLACK + go.WHITE - claim.color)
-        mark = mark_of(state)
-        ko = 0 if mark is None else bit_of(mark, state.size)
-        turn, passes = int(state.to_play != claim.color), int(state.last_move == go.PASS)
-        work.nodes[0, : dfpn.KEY + 1] = a, b, ko, turn, passes, position_key(a, b, ko, turn, passes, self.size)
-        return work
-
     def _progress(
         self, work: dfpn.Workspace, claim: Claim, started: float, phi: int, delta: int, ours: bool
     ) -> Progress:
@@ -197,6 +191,21 @@ class Solver:
             raise ValueError(f"this solver is for {self.size}x{self.size} under {self.rules.name} rules")
         if state.is_over:
             raise ValueError(f"the game is over: {state.result()}")
+
+
+def node_of(state: go.State, claim: Claim) -> Node:
+    """A state as kernels know it, the claimant being player a."""
+    a, b = points_of(state, claim.color), points_of(state, go.BLACK + go.WHITE - claim.color)
+    point = mark_of(state)
+    mark = 0 if point is None else bit_of(point, state.size)
+    turn, passes = int(state.to_play != claim.color), int(state.last_move == go.PASS)
+    return a, b, mark, turn, passes, int(position_key(a, b, mark, turn, passes, state.size))
+
+
+def guaranteed(solution: Solution, state: go.State, color: int) -> Claim:
+    """The largest margin that a player forces from a state, by the solution of the whole board."""
+    own, opp, mark, _, passes, _ = node_of(state, Claim(state.to_play, 0))
+    return Claim(color, solution.guarantee(Position(own, opp, mark, passes), color == state.to_play)[0])
 
 
 def winning_claims(state: go.State) -> tuple[Claim, Claim]:

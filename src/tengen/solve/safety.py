@@ -39,6 +39,14 @@ def safe_points(own, opp, board):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def is_kept(a, b, turn, passes, board, need):  # type: ignore[no-untyped-def]
+    """Whether safe points give player a margin of at least `need`; turn: 0 if a is to move, 1 if b is. If a has just
+    passed, b could end the game at once: then there must be no stones to capture in them."""
+    kept = safe_points(a, b, board)
+    return 2 * count(kept) - count(board) >= need and not (passes and turn == 1 and kept & b)
+
+
+@njit(cache=True, nogil=True)
 def _alive(own, opp, board):  # type: ignore[no-untyped-def]
     """The strings of `own` that cannot be captured: those that are left when all others have been dropped."""
     outside = board & ~own
