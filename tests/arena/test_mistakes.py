@@ -3,33 +3,11 @@
 import numpy as np
 import pytest
 
-from tengen.agents.agent import Decision
 from tengen.agents.registry import load_agent
 from tengen.arena.mistakes import find_mistakes
 from tengen.games import go
 from tengen.games.go.rules import get_rules
-from tengen.games.state import AnyState
 from tengen.solve.go_solver import Solver
-
-
-class Exact:
-    """Plays a move after which the solver finds it winning, if there is one."""
-
-    name = "exact"
-
-    def __init__(self, solver: Solver) -> None:
-        self._solver = solver
-
-    def choose(self, state: AnyState, seconds: float | None = None) -> Decision:
-        assert isinstance(state, go.State)
-        moves = state.legal_moves()
-        return Decision(next((move for move in moves if self._wins(state.play(move), state.to_play)), moves[0]))
-
-    def _wins(self, state: go.State, player: int) -> bool:
-        return (state.winner() if state.is_over else self._solver.verdict(state).winner) == player
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +22,7 @@ def test_a_random_player_throws_games_away_and_an_exact_one_does_not(solver: Sol
     assert 0.1 < random.share < 0.9
     low, high = random.interval
     assert low < random.share < high
-    exact = find_mistakes(Exact(solver), start, solver, 30, from_move=1, noise=0.5)
+    exact = find_mistakes(load_agent("exact"), start, solver, 30, from_move=1, noise=0.5)
     assert exact.won > 5
     assert exact.share == 0
 

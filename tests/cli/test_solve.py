@@ -8,6 +8,9 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.games import go
+from tengen.nets.generations import model_file
+from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.network import build_network
 
 runner = CliRunner()
 
@@ -95,8 +98,14 @@ def test_margins_of_both_players_with_proofs(tmp_path: Path) -> None:
     assert checked.exit_code == 0, checked.output
 
 
-def test_margins_of_a_small_board_come_with_a_proof(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["solve", "margins", "--size", "3", "--rules", "aga", "--out", str(tmp_path)])
+def test_generations_are_measured_by_the_truth(tmp_path: Path) -> None:
+    for side, after in (("black", "first"), ("white", "second")):
+        network = build_network("simple-go", 3, 3, seed=1, filters=(4,), hidden=8, after=after)
+        about = {"encoder": "stones", "rules": "simple-go", "komi": 0.5, "recipe": {"rules": "simple-go"}}
+        save_model(model_file(tmp_path, side, 1), network, ModelCard.of(network, **about))
+    arguments = ["--positions", "20", "--from-move", "1", "--memory", "0.02"]
+    result = runner.invoke(app, ["solve", "generations", str(tmp_path), *arguments])
     assert result.exit_code == 0, result.output
-    assert "Solved     Black's margin is 9" in result.output
-    assert runner.invoke(app, ["solve", "check", str(tmp_path / "black.safetensors")]).exit_code == 0
+    rows = (tmp_path / "crosstable/mistakes.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows[1:]] == ['"random"', '"generation 1"']
+    assert (tmp_path / "crosstable/mistakes.png").read_bytes().startswith(b"\x89PNG")

@@ -9,7 +9,7 @@ from tengen.solve.bitboard import board_points
 from tengen.solve.certificate import mark_of
 from tengen.solve.check import _replies, check
 from tengen.solve.extract import SolutionStrategy, extract
-from tengen.solve.go_solver import Claim, bit_of, guaranteed, node_of, point_of
+from tengen.solve.go_solver import Claim, bit_of, guaranteed, point_of, position_of
 from tengen.solve.marks import forbidden
 from tengen.solve.retrograde import solve_board
 from tengen.solve.safety import safe_points
@@ -26,11 +26,6 @@ PLAIN = RuleSet("plain", "simple", False, "area", 0.5, removes_dead=False)  # wi
 @pytest.fixture(scope="module")
 def boards() -> dict[str, Solution]:
     return {name: solve_board(3, get_rules(name)) for name in AREA_RULES}
-
-
-def position_of(state: go.State) -> Position:
-    own, opp, mark, _, passes, _ = node_of(state, Claim(state.to_play, 0))
-    return Position(own, opp, mark, passes)
 
 
 @pytest.mark.parametrize("rules", AREA_RULES)

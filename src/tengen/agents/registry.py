@@ -14,6 +14,7 @@ from typing import Any
 from tengen.agents.agent import Agent, Trained
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
 from tengen.agents.alphago import AlphaGoAgent, AlphaGoSettings
+from tengen.agents.exact import Exact, ExactAgent
 from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
 from tengen.agents.mcts import Mcts, MctsAgent
@@ -56,6 +57,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
     "zero": (ZeroSettings, ZeroAgent),
     "gumbel": (GumbelSettings, ZeroAgent),
     "alphago": (AlphaGoSettings, AlphaGoAgent),
+    "exact": (Exact, ExactAgent),
     "uci": (Uci, UciEngine),
 }
 _LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})

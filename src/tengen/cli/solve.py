@@ -6,6 +6,7 @@ The group lives here; each of its commands is one function in a file of its own,
 import typer
 
 from tengen.cli.solve_check import check
+from tengen.cli.solve_generations import generations
 from tengen.cli.solve_go import go
 from tengen.cli.solve_judge import judge
 from tengen.cli.solve_margins import margins
@@ -25,3 +26,4 @@ solve.command()(go)
 solve.command()(margins)
 solve.command()(check)
 solve.command()(judge)
+solve.command()(generations)

@@ -1,5 +1,6 @@
 """`tengen solve judge`: how often agents throw away won games, by the exact solver."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,9 @@ import typer
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.table import Table
+
+    from tengen.arena.mistakes import Mistakes
 
 
 def judge(
@@ -36,7 +40,6 @@ def judge(
     Example: [cyan]tengen solve judge random alphabeta:depth=3 uct:playouts=1000 --positions 100[/cyan]
     """
     from rich.console import Console
-    from rich.table import Table
 
     from tengen._files import write_atomically
     from tengen._kernel_cache import is_cold
@@ -45,14 +48,13 @@ def judge(
         Console(stderr=True).print("compiling the solver, once: about a minute")
 
     from tengen.agents.registry import load_agent
-    from tengen.arena.mistakes import Mistake, find_mistakes
+    from tengen.arena.mistakes import Mistake, Mistakes, find_mistakes
     from tengen.games import go
     from tengen.solve.go_solver import Solver
 
     start = go.State.new(size, rules, komi)
     solver = Solver(size, start.rules, memory)
-    table = Table("agent", "positions", "undecided", "won", "thrown away", "share", "95%")
-    rows = ["agent,positions,undecided,won,thrown_away,share,low,high"]
+    measured: dict[str, Mistakes] = {}
     shown: list[tuple[str, Mistake]] = []
     progress = Console(stderr=True)
     for spec in specs:
@@ -68,19 +70,38 @@ def judge(
                 seed=seed,
                 report=partial(_show, status, spec, positions),
             )
-        (low, high), lost = found.interval, len(found.thrown_away)
-        numbers = (found.sampled, found.undecided, found.won, lost)
-        table.add_row(spec, *map(str, numbers), f"{found.share:.1%}", f"{low:.1%} to {high:.1%}")
-        rows.append(",".join([f'"{spec}"', *map(str, numbers), f"{found.share:.4f},{low:.4f},{high:.4f}"]))
+        measured[spec] = found
         shown += [(spec, mistake) for mistake in found.thrown_away[:examples]]
     console = Console(highlight=False)
-    console.print(table)
+    console.print(mistakes_table(measured))
     for spec, mistake in shown:
         console.print(f"{spec} threw this away by {mistake.state.move_name(mistake.move)}:", markup=False)
         console.print(mistake.state, markup=False)
     if csv is not None:
-        write_atomically(csv, ("\n".join(rows) + "\n").encode())
+        write_atomically(csv, mistakes_csv(measured))
 
 
 def _show(status: "Status", spec: str, positions: int, done: int) -> None:
     status.update(f"{spec}: {done} of {positions} positions")
+
+
+def mistakes_table(measured: "Mapping[str, Mistakes]") -> "Table":
+    """How players did, by their names, for the terminal."""
+    from rich.table import Table
+
+    table = Table("agent", "positions", "undecided", "won", "thrown away", "share", "95%")
+    for name, found in measured.items():
+        low, high = found.interval
+        numbers = found.sampled, found.undecided, found.won, len(found.thrown_away)
+        table.add_row(name, *map(str, numbers), f"{found.share:.1%}", f"{low:.1%} to {high:.1%}")
+    return table
+
+
+def mistakes_csv(measured: "Mapping[str, Mistakes]") -> bytes:
+    """The same as a file."""
+    rows = ["agent,positions,undecided,won,thrown_away,share,low,high"]
+    for name, found in measured.items():
+        low, high = found.interval
+        numbers = found.sampled, found.undecided, found.won, len(found.thrown_away)
+        rows.append(",".join([f'"{name}"', *map(str, numbers), f"{found.share:.4f},{low:.4f},{high:.4f}"]))
+    return ("\n".join(rows) + "\n").encode()

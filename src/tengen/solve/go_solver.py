@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,16 @@ class Progress:
     to_refute: int
     fill: float
     """The share of the table that is in use."""
+
+
+class Outlook(NamedTuple):
+    """A move, and what a search knows of it."""
+
+    move: int
+    work: int
+    """How much seems to be left until the player to move gets its way with it; 0: it does."""
+    rank: int
+    """If it is proven that the claim is kept: in so many plies at most."""
 
 
 Node = tuple[int, ...]
@@ -142,6 +152,16 @@ class Solver:
             if report is not None and not report(self._progress(work, claim, started, phi, delta, ours)):
                 return None
 
+    def outlook(self, state: go.State, claim: Claim) -> list[Outlook]:
+        """What searches for a claim have found out about each move, those that are the same by symmetry left out."""
+        work = dfpn.new_workspace()
+        work.nodes[0, : dfpn.KEY + 1] = node_of(state, claim)
+        dfpn.expand(work, self.table(claim), self.question(claim), 0)
+        children = work.children[0, : work.nodes[0, dfpn.COUNT]].tolist()
+        return [
+            Outlook(point_of(child[dfpn.MOVE], self.size), child[dfpn.DELTA], child[dfpn.RANK]) for child in children
+        ]
+
     def best_claim(self, state: go.State, color: int, report: Report | None = None) -> Claim:
         """The largest margin that a player is proven to force, found by halving; at worst the whole board is lost."""
         points = self.size**2
@@ -202,10 +222,15 @@ def node_of(state: go.State, claim: Claim) -> Node:
     return a, b, mark, turn, passes, int(position_key(a, b, mark, turn, passes, state.size))
 
 
+def position_of(state: go.State) -> Position:
+    """A state as kernels know it, as the player to move sees it."""
+    own, opp, mark, _, passes, _ = node_of(state, Claim(state.to_play, 0))
+    return Position(own, opp, mark, passes)
+
+
 def guaranteed(solution: Solution, state: go.State, color: int) -> Claim:
     """The largest margin that a player forces from a state, by the solution of the whole board."""
-    own, opp, mark, _, passes, _ = node_of(state, Claim(state.to_play, 0))
-    return Claim(color, solution.guarantee(Position(own, opp, mark, passes), color == state.to_play)[0])
+    return Claim(color, solution.guarantee(position_of(state), color == state.to_play)[0])
 
 
 def winning_claims(state: go.State) -> tuple[Claim, Claim]:
