@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from tengen.agents import limits as limits_module
 from tengen.agents import tree_search
+from tengen.agents.limits import Limits
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
-from tengen.agents.tree_search import Limits
 from tengen.games import go, microchess
 from tengen.games.go import PASS
 from tengen.search.rule import cannot_be_overtaken
@@ -21,7 +22,7 @@ GIB = 1 << 30
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of eight gibibytes."""
-    monkeypatch.setattr(tree_search, "_memory", lambda: 8 * GIB)
+    monkeypatch.setattr(limits_module, "machine_memory", lambda: 8 * GIB)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_memory_that_cannot_be_asked_for_is_taken_as_four_gibibytes(monkeypatch:
     def refuse(name: str) -> int:
         raise ValueError(name)
 
-    monkeypatch.setattr(tree_search.os, "sysconf", refuse)
+    monkeypatch.setattr(limits_module.os, "sysconf", refuse)
     assert Limits(None, None, 0).room(82) == GIB // 2 // (2 * NODE_BYTES)
 
 

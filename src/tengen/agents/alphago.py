@@ -19,6 +19,7 @@ from tengen.games.batch import BatchedGame
 from tengen.games.options import Options
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model import Model
 from tengen.nets.model_file import read_card
 from tengen.search.fast_model import NETWORK as FAST_POLICY
 from tengen.search.fast_model import load_fast_policy
@@ -173,6 +174,9 @@ class AlphaGoAgent(NetworkSearchAgent):
         if settings.prior:
             policy = NetworkEvaluation(game, encoder, self._evaluator, CACHE, value=False)
         return policy if settings.lambda_value == 1 else PolicyAndValue(policy, self._value_network(game))
+
+    def _value_model(self) -> Model:
+        return Model(self._value_card, get_encoder(self._value_card.encoder), self._values)
 
     def _value_network(self, game: BatchedGame) -> LeafEvaluation:
         return NetworkEvaluation(game, get_encoder(self._value_card.encoder), self._values, CACHE, policy=False)

@@ -5,7 +5,7 @@ Chances, scores and ownership are always those of the player to move; the output
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from tengen.agents.agent import Decision
 from tengen.agents.territory import Ownership, Surveyor, Territory
+from tengen.games.game import game_of
 from tengen.games.state import NOBODY, RESIGN, AnyState
 from tengen.search.searcher import Searcher
 from tengen.search.tree import TERMINAL, action_value, find_child
@@ -100,20 +101,42 @@ class Analyst(Protocol):
         ...
 
     def analyse(
-        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+        self,
+        state: AnyState,
+        *,
+        visits: int | None = None,
+        seconds: float | None = None,
+        interval: float = 0.1,
+        avoid: Collection[int] = (),
     ) -> Iterator[Analysis]:
         """Search from `state`; yields what is known about every `interval` seconds, and at the end, which is `final`.
 
         The search ends when the position has so many visits, when so many seconds are over (`math.inf`: only then when
         `stop` is called, or nothing is left to find out), or when `stop` is called from another thread; where neither
-        is given, at the agent's own limits. What the tree knows of positions of the same game is kept. Take the next
-        element, or use the agent otherwise, from one thread at a time.
+        is given, at the agent's own limits. What the tree knows of positions of the same game is kept, but for searches
+        that leave out some moves (`avoid`). Take the next element, or use the agent otherwise, from one thread at a
+        time.
         """
         ...
 
     def stop(self) -> None:
         """End an analysis, or a `choose`, that another thread is in."""
         ...
+
+
+@runtime_checkable
+class NetworkAnalyst(Analyst, Protocol):
+    """An analyst with a network that can be asked alone."""
+
+    def look(self, state: AnyState) -> Analysis:
+        """What the network says of a position and its moves, without any search."""
+        ...
+
+
+def check_avoided(state: AnyState, avoid: Collection[int]) -> None:
+    """ValueError if no move would be left to search."""
+    if avoid and not state.is_over and not set(state.legal_moves()) - set(avoid):
+        raise ValueError("no legal move is left to analyse: avoid fewer moves")
 
 
 def over(state: AnyState) -> Analysis:
@@ -165,11 +188,19 @@ def _with_territory(move: MoveAnalysis, known: Territory | None) -> MoveAnalysis
     return move if known is None else replace(move, score=known.score, ownership=known.ownership)
 
 
+def is_solved(searcher: Searcher, tree: int = 0) -> bool:
+    """Whether no more simulation can change the choice: a move wins for certain, or all moves are solved."""
+    trees, first = searcher.trees, int(searcher.trees.first_child[tree, 0])
+    children = slice(first, first + int(trees.child_count[tree, 0]))
+    solved = trees.stage[tree, children] == TERMINAL
+    return bool(solved.all() or (solved & (trees.value[tree, children] < 0)).any())
+
+
 def line_of_most_visits(
     searcher: Searcher, tree: int, child: int, state: AnyState
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The line that begins with the move to a child of the root, `state`, and the visits of its moves."""
-    trees, node = searcher.trees, child
+    trees, node, is_numbered_alike = searcher.trees, child, game_of(state).actions_are_moves
     line, visits = [state.move_of(int(trees.action[tree, child]))], [int(trees.visits[tree, child])]
     while len(line) < _LONGEST_LINE:
         first, count = int(trees.first_child[tree, node]), int(trees.child_count[tree, node])
@@ -178,7 +209,8 @@ def line_of_most_visits(
         node = first + int(trees.visits[tree, first : first + count].argmax())
         if not trees.visits[tree, node]:
             break
-        state = state.play(line[-1])
+        if not is_numbered_alike:
+            state = state.play(line[-1])
         line.append(state.move_of(int(trees.action[tree, node])))
         visits.append(int(trees.visits[tree, node]))
     return tuple(line), tuple(visits)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tengen.agents.conditions import warning
+from tengen.agents.limits import Limits
 from tengen.agents.network_search import refuse_other_games
-from tengen.agents.tree_search import Limits, TreeSearchAgent
+from tengen.agents.tree_search import TreeSearchAgent
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.options import Options

@@ -8,14 +8,17 @@ from typing import ClassVar
 
 from tengen._machine import cores
 from tengen.agents.agent import AgentError
+from tengen.agents.analysis import Analysis, MoveAnalysis, over, surveyed
 from tengen.agents.conditions import warning
-from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership
-from tengen.agents.tree_search import Limits, TreeSearchAgent
+from tengen.agents.limits import Limits
+from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership, survey
+from tengen.agents.tree_search import TreeSearchAgent
 from tengen.encode.registry import get_encoder
 from tengen.games.game import game_of, get_game
 from tengen.games.state import AnyState
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model import Model
 from tengen.nets.model_file import ModelCard, read_card
 from tengen.nets.ownership import load_ownership
 
@@ -107,6 +110,25 @@ class NetworkSearchAgent(TreeSearchAgent):
             if network is not None:
                 return NetworkOwnership(get_encoder(read_card(find_model(model)).encoder), network)
         return PlayoutOwnership()
+
+    def look(self, state: AnyState) -> Analysis:
+        """What the networks say of a position and its moves, without any search."""
+        self._refuse(state)
+        if state.is_over:
+            return over(state)
+        (policy,), _ = Model(self._card, get_encoder(self._card.encoder), self._evaluator).predict([state])
+        _, values = self._value_model().predict([state])
+        chance = 0.5 if values is None else (float(values[0]) + 1) / 2
+        legal = sorted(state.legal_moves(), key=lambda move: -policy[state.action_of(move)])
+        moves = [
+            MoveAnalysis(move, 0, chance, float(policy[state.action_of(move)]), order, (move,), (0,))
+            for order, move in enumerate(legal)
+        ]
+        return surveyed(Analysis(0, chance, tuple(moves), final=True), survey(self._owners, state))
+
+    def _value_model(self) -> Model:
+        """Who evaluates positions."""
+        return Model(self._card, get_encoder(self._card.encoder), self._evaluator)
 
     def _ownership(self) -> OwnershipSource:
         return self._owners

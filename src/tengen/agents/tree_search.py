@@ -6,19 +6,29 @@ every game.
 """
 
 import math
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.agents.analysis import Analysis, Watcher, line_of_most_visits, of_decision, of_tree, over
+from tengen.agents.analysis import (
+    Analysis,
+    Watcher,
+    check_avoided,
+    is_solved,
+    line_of_most_visits,
+    of_decision,
+    of_tree,
+    over,
+)
+from tengen.agents.continuation import actions_between, fits
 from tengen.agents.explanation import Explanation, explain_root, values_of_moves
+from tengen.agents.limits import Limits
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.stepped_search import SteppedSearch
 from tengen.agents.territory import OwnershipSource, PlayoutOwnership, Surveyor, survey
@@ -29,39 +39,15 @@ from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.leaves import LeafEvaluation
 from tengen.search.rule import SearchResult, SearchRule
-from tengen.search.searcher import NODE_BYTES, Searcher
+from tengen.search.searcher import Searcher
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
 _ENDLESS = 1 << 30
-_MEMORY_SHARE = 0.125  # of the machine's memory that a tree may take
 _PLANNED_AT_ONCE = 1024  # simulations of an analysis that a rule plans ahead
 _ROOMY = 2_000
-_MOST_PER_SECOND = 50_000  # simulations, more than any network or playout allows
 _REPORTED = 10  # how many moves a decision reports on
 _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long to think about a move."""
-
-    simulations: int | None
-    seconds: float | None
-    nodes: int
-    """Room for the tree; 0: as much as the other limits can need and an eighth of the machine's memory can hold."""
-
-    def room(self, branching: int) -> int:
-        """Nodes for the tree of a game with so many actions in a position."""
-        if self.nodes:
-            return self.nodes
-        most = int(_memory() * _MEMORY_SHARE) // (2 * NODE_BYTES)  # trees are copied through another of the same size
-        wanted = most
-        if self.simulations is not None:
-            wanted = 4 * (self.simulations + 2) * branching  # what is kept from earlier moves is as large again
-        elif self.seconds is not None:
-            wanted = int(4 * (self.seconds * _MOST_PER_SECOND + 2) * branching)
-        return max(1_000, min(most, wanted))
 
 
 class TreeSearchAgent(ABC):
@@ -95,6 +81,7 @@ class TreeSearchAgent(ABC):
         self._searcher: Searcher | None = None
         self._root: AnyState | None = None
         self._dead: frozenset[int] = frozenset()
+        self._is_partial = False  # whether the tree lacks moves that an analysis left out
         self._is_ending = False  # whether somebody has thought of passing in this game
 
     # ------------------------------------------------------------------------------- what others decide
@@ -135,7 +122,7 @@ class TreeSearchAgent(ABC):
         """
         if watcher is None:
             return self._think(state, seconds)
-        surveyor = survey(self._ownership(), state)
+        surveyor = self.survey(state)
         decision = self._think(state, seconds, watch=self._watch(state, watcher, surveyor))
         if self._searcher is not None and decision.nodes is not None:  # else it needed no search
             watcher.show(of_tree(self._searcher, 0, state, surveyor, final=True))
@@ -205,15 +192,22 @@ class TreeSearchAgent(ABC):
         return replace(explanation, value_of_move=values)
 
     def analyse(
-        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+        self,
+        state: AnyState,
+        *,
+        visits: int | None = None,
+        seconds: float | None = None,
+        interval: float = 0.1,
+        avoid: Collection[int] = (),
     ) -> Iterator[Analysis]:
         """Search from `state` and show what is known: see `Analyst`."""
         self._refuse(state)
+        check_avoided(state, avoid)
         self._stop.clear()
         limits = self._limits
         if visits is not None or seconds is not None:
             limits = Limits(visits, None if seconds == math.inf else seconds, limits.nodes)
-        return self._snapshots(state, limits, interval)
+        return self._snapshots(state, limits, interval, avoid)
 
     def stepped(self, state: AnyState) -> SteppedSearch:
         """The search of `state` one simulation at a time, from an empty tree; the agent's own tree is left alone."""
@@ -244,6 +238,34 @@ class TreeSearchAgent(ABC):
         """Free the tree."""
         self._searcher = self._root = self._options = None
 
+    # ------------------------------------------------------------------------ for searches of many positions
+
+    def new_batch(self, options: Options) -> BatchedGame:
+        """Many games with these options, as the evaluation needs them."""
+        return self._new_batch(options)
+
+    def new_searcher(self, game: BatchedGame, *, trees: int = 1, nodes: int, leaves: int) -> Searcher:
+        """Trees that are searched as the agent's own is."""
+        return Searcher(
+            game,
+            self._evaluation(game),
+            self._rule(),
+            trees=trees,
+            nodes=nodes,
+            leaves=leaves,
+            threads=self._threads,
+            rollouts=0 < self._rollout_weight < 1,
+            seed=int(self._rng.integers(2**63)),
+        )
+
+    def rule(self) -> SearchRule:
+        """The rule that its searches go by."""
+        return self._rule()
+
+    def survey(self, state: AnyState) -> Surveyor | None:
+        """Who estimates the score and the ownership of a position."""
+        return survey(self._ownership(), state)
+
     # --------------------------------------------------------------------------------------- searching
 
     def _searcher_for(self, state: AnyState, limits: Limits | None = None) -> Searcher:
@@ -251,27 +273,18 @@ class TreeSearchAgent(ABC):
         options, limits = game_of(state).options_of(state), limits or self._limits
         leaves, kept = self._leaves(limits), self._searcher
         small = kept is None or kept.nodes < limits.room(kept.game.branching) or kept.most_leaves < leaves
-        if self._searcher is None or self._options is None or small or not _fits(self._options, options):
+        if self._searcher is None or self._options is None or small or not fits(self._options, options):
             self._options, self._root = options, None
             game = self._new_batch(options)
-            self._searcher = Searcher(
-                game,
-                self._evaluation(game),
-                self._rule(),
-                nodes=limits.room(game.branching),
-                leaves=leaves,
-                threads=self._threads,
-                rollouts=0 < self._rollout_weight < 1,
-                seed=int(self._rng.integers(2**63)),
-            )
-        actions = _actions_between(self._root, state)
+            self._searcher = self.new_searcher(game, nodes=limits.room(game.branching), leaves=leaves)
+        actions = None if self._is_partial else actions_between(self._root, state)
         if actions is None:
             self._searcher.forget(_ONLY)
             self._is_ending, self._dead = False, frozenset()
         else:
             for action in actions:
                 self._searcher.advance(np.array([action]))
-        self._root, self._searcher.leaves = state, leaves
+        self._root, self._searcher.leaves, self._is_partial = state, leaves, False
         return self._searcher
 
     def _leaves(self, limits: Limits) -> int:
@@ -321,7 +334,7 @@ class TreeSearchAgent(ABC):
         ahead = min(2, self._threads)  # rounds that have to fit in: another one, and what other threads begin meanwhile
         try:
             while not self._stop.is_set() and (deadline is None or now + ahead * last < deadline):
-                if not searcher.step(roots, _ONLY) or _is_solved(searcher):
+                if not searcher.step(roots, _ONLY) or is_solved(searcher):
                     break
                 if watch is not None:
                     watch()
@@ -335,7 +348,9 @@ class TreeSearchAgent(ABC):
             searcher.pause()
         return searcher.conclude(_ONLY)
 
-    def _snapshots(self, state: AnyState, limits: Limits, interval: float) -> Iterator[Analysis]:
+    def _snapshots(
+        self, state: AnyState, limits: Limits, interval: float, avoid: Collection[int]
+    ) -> Iterator[Analysis]:
         """What `analyse` yields."""
         known = None if state.is_over else self._known(state)
         if state.is_over or known is not None:
@@ -346,8 +361,14 @@ class TreeSearchAgent(ABC):
         searcher = self._searcher_for(state, replace(limits, simulations=_roomy(limits.simulations)))
         if self._is_ending or _has_passed(state):
             self._count(state, limits.seconds)
-        roots, surveyor = self._roots(searcher, state), survey(self._ownership(), state)
+        roots, surveyor = self._roots(searcher, state), self.survey(state)
         searcher.leaves = self._leaves(limits)
+        if avoid:
+            searcher.forget(_ONLY)
+            searcher.prepare(roots, _ONLY)
+            self._is_partial = True
+            for move in set(avoid) & set(state.legal_moves()):
+                searcher.forbid(0, state.action_of(move))
         searcher.begin(roots, _ONLY, 0)
         most = _ENDLESS if limits.simulations is None else limits.simulations
         goes_on = not self._stop.is_set()
@@ -355,7 +376,7 @@ class TreeSearchAgent(ABC):
             searcher.begin(roots, _ONLY, min(left, _PLANNED_AT_ONCE))
             while goes_on and searcher.step(roots, _ONLY):
                 now = self._clock()
-                if self._stop.is_set() or now >= deadline or searcher.is_full() or _is_solved(searcher):
+                if self._stop.is_set() or now >= deadline or searcher.is_full() or is_solved(searcher):
                     goes_on = False
                 elif now - shown >= interval:
                     yield of_tree(searcher, 0, state, surveyor)
@@ -405,52 +426,11 @@ def _has_passed(state: AnyState) -> bool:
     return game_of(state).territory and state.last_move == PASS
 
 
-def _fits(kept: Options, wanted: Options) -> bool:
-    """Whether a searcher set up for one game serves for another: the same, with as much room or more."""
-    if type(kept) is not type(wanted):
-        return False
-    room = getattr(kept, "limit", 0)
-    if room < getattr(wanted, "limit", 0):
-        return False
-    return kept == (replace(wanted, limit=room) if hasattr(wanted, "limit") else wanted)  # type: ignore[call-arg]
-
-
-def _actions_between(root: AnyState | None, state: AnyState) -> list[int] | None:
-    """The actions that lead from the position searched last to this one; None if it is another game."""
-    actions: list[int] = []
-    here: AnyState = state
-    while root is not None and here is not root:
-        before, move = here.previous, here.last_move
-        if before is None or move is None or here.move_number <= root.move_number:
-            return None
-        if here.to_play == before.to_play or getattr(here, "last_color", before.to_play) != before.to_play:
-            return None  # someone moved out of turn
-        actions.append(before.action_of(move))
-        here = before
-    return None if root is None else actions[::-1]
-
-
 def _chance(searcher: Searcher, child: int) -> float:
     """The chance to win with the move that leads to a child of the root."""
     return (float(action_value(searcher.trees, 0, child)) + 1) / 2
 
 
-def _is_solved(searcher: Searcher) -> bool:
-    """Whether no more simulation can change the choice: a move wins for certain, or all moves are solved."""
-    trees, first = searcher.trees, int(searcher.trees.first_child[0, 0])
-    children = slice(first, first + int(trees.child_count[0, 0]))
-    solved = trees.stage[0, children] == TERMINAL
-    return bool(solved.all() or (solved & (trees.value[0, children] < 0)).any())
-
-
 def _roomy(visits: int | None) -> int | None:
     """Visits that a tree for analysis has room for: many, so that it stays when more are asked for."""
     return None if visits is None else max(visits, _ROOMY)
-
-
-def _memory() -> int:
-    """Bytes of memory that this machine has; 4 GiB where that is unknown."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 4 << 30

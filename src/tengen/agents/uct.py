@@ -3,16 +3,16 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.agents.analysis import Analysis, Watcher, of_decision, over
+from tengen.agents.analysis import Analysis, Watcher, check_avoided, of_decision, over
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass, count_now
-from tengen.agents.uct_analysis import move_at, of_uct_tree, uct_line
+from tengen.agents.uct_analysis import avoid_moves, move_at, of_uct_tree, uct_line
 from tengen.games import go
 from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
@@ -90,6 +90,7 @@ class UctAgent:
         self._tree: UctTree | None = None
         self._spare: UctTree | None = None
         self._root: go.State | None = None
+        self._is_partial = False  # whether the tree lacks moves that an analysis left out
         self._plain: MctsAgent | None = None
         self._stop = threading.Event()
 
@@ -127,15 +128,23 @@ class UctAgent:
         return self._refine(decision, state, scratch, done, limit)
 
     def analyse(
-        self, state: AnyState, *, visits: int | None = None, seconds: float | None = None, interval: float = 0.1
+        self,
+        state: AnyState,
+        *,
+        visits: int | None = None,
+        seconds: float | None = None,
+        interval: float = 0.1,
+        avoid: Collection[int] = (),
     ) -> Iterator[Analysis]:
         """Search from `state` and show what is known: see `Analyst`."""
         if not isinstance(state, go.State):
-            return self._in_other_games().analyse(state, visits=visits, seconds=seconds, interval=interval)
+            plain = self._in_other_games()
+            return plain.analyse(state, visits=visits, seconds=seconds, interval=interval, avoid=avoid)
+        check_avoided(state, avoid)
         self._stop.clear()
         if visits is None and seconds is None:
             visits, seconds = self._playouts, self._seconds
-        return self._snapshots(state, visits, math.inf if seconds is None else seconds, interval)
+        return self._snapshots(state, visits, math.inf if seconds is None else seconds, interval, avoid)
 
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return soon with the best move so far."""
@@ -180,7 +189,9 @@ class UctAgent:
                 break
         return done, elapsed
 
-    def _snapshots(self, state: go.State, visits: int | None, seconds: float, interval: float) -> Iterator[Analysis]:
+    def _snapshots(
+        self, state: go.State, visits: int | None, seconds: float, interval: float, avoid: Collection[int]
+    ) -> Iterator[Analysis]:
         """What `analyse` yields. Ownership is that of the playouts of this call."""
         if state.is_over:
             yield over(state)
@@ -188,9 +199,14 @@ class UctAgent:
         shown = self._clock()
         deadline = shown + seconds
         count = count_now(state, None if seconds == math.inf else seconds) if state.last_move == PASS else None
-        tree = self._tree_for(state, visits, None if count is not None else _cells_between(self._root, state))
+        fresh = count is not None or bool(avoid)
+        tree = self._tree_for(state, visits, None if fresh else _cells_between(self._root, state))
         root = _root_of(state, None if count is None else replace(count, verdict=Pass.SAFE))
         scratch, done, chunk = new_scratch(state.size, state.history), 0, _FIRST_CHUNK
+        if avoid:
+            self._is_partial, done = True, 1
+            simulate(tree, root, scratch, self._parameters, 1, self._rng)
+            avoid_moves(tree, state.size, avoid)
         left = _MOST_VISITS if visits is None else max(visits - int(tree.visits[0]), 0)
         while left or not tree.child_count[0]:
             before, chunk = self._clock(), max(1, min(chunk, left))
@@ -200,11 +216,11 @@ class UctAgent:
                 break
             chunk = max(16, min(4 * chunk, int(chunk * _CHUNK_SECONDS / max(now - before, 1e-6))))
             if now - shown >= interval:
-                yield of_uct_tree(tree, state, scratch.ownership, done)
+                yield of_uct_tree(tree, state, scratch.ownership, done, avoid)
                 shown = self._clock()
                 if self._root is not state:  # the agent was asked something else meanwhile
                     return
-        yield of_uct_tree(tree, state, scratch.ownership, done, final=True)
+        yield of_uct_tree(tree, state, scratch.ownership, done, avoid, final=True)
 
     def _tree_for(self, state: go.State, playouts: int | None, way: list[int] | None) -> UctTree:
         """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""
@@ -213,7 +229,7 @@ class UctAgent:
         if tree is None or spare is None or len(tree.move) < capacity:
             tree, spare = new_tree(capacity), new_tree(capacity)
         else:
-            node = 0 if way is not None else -1
+            node = 0 if way is not None and not self._is_partial else -1
             for move in way or ():
                 node = int(find_child(tree, node, move)) if node >= 0 else -1
             if node < 0:
@@ -221,7 +237,7 @@ class UctAgent:
             elif node > 0:
                 copy_subtree(tree, node, spare)
                 tree, spare = spare, tree
-        self._tree, self._spare, self._root = tree, spare, state
+        self._tree, self._spare, self._root, self._is_partial = tree, spare, state, False
         return tree
 
     # ---------------------------------------------------------------------------------------- deciding

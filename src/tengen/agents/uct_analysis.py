@@ -1,5 +1,7 @@
 """What the tree of UCT says of a position, as an `Analysis`."""
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,20 +14,29 @@ from tengen.games.go.coordinates import from_cell
 from tengen.search.status import on_points
 from tengen.search.uct_tree import UctTree, most_visited
 
+_CERTAIN = 1e9  # visits
+
 
 def of_uct_tree(
-    tree: UctTree, state: go.State, ownership: NDArray[np.int64], playouts: int, *, final: bool = False
+    tree: UctTree,
+    state: go.State,
+    ownership: NDArray[np.int64],
+    playouts: int,
+    avoid: Collection[int] = (),
+    *,
+    final: bool = False,
 ) -> Analysis:
     """Of the root, `state`; ownership: int64[P], summed over so many playouts, +1 where a cell ended up Black's.
 
-    A move's prior is the share of its chance by simple tactics in that of all.
+    Moves to avoid are left out. A move's prior is the share of its chance by simple tactics in that of all.
     """
     first, count = int(tree.first_child[0]), int(tree.child_count[0])
     children = np.arange(first, first + count)
     chance = 1 - float(tree.wins[0]) / max(1.0, float(tree.visits[0]))
     priors = tree.prior_wins[children] / np.maximum(tree.prior_visits[children], 1e-6)
     priors = priors / max(float(priors.sum()), 1e-6)
-    order = sorted(range(count), key=lambda k: (-tree.visits[first + k], -priors[k]))
+    shown = [k for k in range(count) if _move(tree, first + k, state.size) not in avoid]
+    order = sorted(shown, key=lambda k: (-tree.visits[first + k], -priors[k]))
     moves = []
     for place, k in enumerate(order):
         child, visits = first + k, int(tree.visits[first + k])
@@ -39,6 +50,15 @@ def of_uct_tree(
     owners = (on_points(ownership, state.size) * (sign / playouts)).astype(np.float32)
     score = float(owners.sum()) - sign * state.compensation
     return Analysis(analysis.visits, chance, analysis.moves, score, owners, final)
+
+
+def avoid_moves(tree: UctTree, size: int, avoid: Collection[int]) -> None:
+    """Let no simulation go through these moves of the root, which has children: they look lost for certain."""
+    first = int(tree.first_child[0])
+    for child in range(first, first + int(tree.child_count[0])):
+        if _move(tree, child, size) in avoid:
+            tree.prior_visits[child], tree.prior_wins[child] = _CERTAIN, 0.0
+            tree.visits[child] = tree.wins[child] = 0.0
 
 
 def uct_line(tree: UctTree, node: int, size: int, longest: int = 12) -> tuple[tuple[int, ...], tuple[int, ...]]:

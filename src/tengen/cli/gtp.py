@@ -9,7 +9,9 @@ from tengen.cli.game_options import Komi, Rules, Size, choose_options, given_opt
 EPILOG = """[bold]How to add it to a board program[/bold]
 
 Sabaki: Engines > Show Engines Sidebar > Manage Engines > Add; Path: the full path of [cyan]tengen[/cyan]
-(see it with [cyan]which tengen[/cyan]), Arguments: [cyan]gtp --agent uct:playouts=10000[/cyan]
+(see it with [cyan]which tengen[/cyan]), Arguments: [cyan]gtp --agent alphago:alphago9[/cyan]; F4 shows its analysis
+
+Lizzie: in its settings, Engine: [cyan]/full/path/to/tengen gtp --agent zero:go9 --size 9[/cyan]
 
 GoGui: Program > New Program; Command: [cyan]/full/path/to/tengen gtp --agent uct:seconds=2[/cyan]
 
@@ -29,9 +31,14 @@ def gtp(
     size: Size = None,
     rules: Rules = None,
     komi: Komi = None,
+    ponder: Annotated[
+        bool, typer.Option("--ponder", help="Think on the opponent's time, with agents that search a tree.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="The same seed plays the same game.")] = None,
 ) -> None:
-    """Be an engine for Sabaki, GoGui and every other program that speaks GTP.
+    """Be an engine for Sabaki, Lizzie, GoGui and every other program that speaks GTP.
+
+    Agents that search a tree (zero, gumbel, alphago, mcts, uct) analyse as well: kata-analyze, lz-analyze and others.
 
     Size, rules and komi hold until the program sets others; by default they are those that the agent's model learned.
     Commands come in on standard input, answers go out on standard output; standard error is for people.
@@ -46,12 +53,13 @@ def gtp(
         print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
 
     from tengen.agents.registry import load_agent
+    from tengen.cli.standard_input import standard_input
     from tengen.games.go.game import GAME
     from tengen.serve.gtp import GtpServer
 
-    streams = sys.stdin.buffer, sys.stdout.buffer
+    streams = standard_input(), sys.stdout.buffer
     options = choose_options(GAME, given_options(None, size=size, rules=rules, komi=komi), [agent])
-    server = GtpServer(load_agent(agent, seed), *streams, options=options)
+    server = GtpServer(load_agent(agent, seed), *streams, options=options, ponder=ponder)
     print(server.greeting, file=sys.stderr, flush=True)
     # Whatever any part of the program may print, only answers reach the standard output.
     with contextlib.redirect_stdout(sys.stderr):

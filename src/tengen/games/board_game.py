@@ -23,6 +23,7 @@ class BoardGame(Game):
     """A game on a board of squares, each empty or taken by one of the players."""
 
     example_move: ClassVar[str] = "a1"
+    actions_are_moves: ClassVar[bool] = True
     meanings: ClassVar[tuple[str, ...]] = ("own squares", "squares of the opponent")
     symbols: ClassVar[str] = ".XO"
     """An empty square, one of the first player and one of the second, in text."""

@@ -93,6 +93,8 @@ class Game(ABC):
     """Options that may take the place of those that a game file gives."""
     territory: ClassVar[bool] = False
     """Whether there are points to own, dead stones to take off, and passes that end the game."""
+    actions_are_moves: ClassVar[bool] = False
+    """Whether an action stands for the same move in every position."""
     opening_moves: ClassVar[int] = 2
     """Random moves that a game of a match begins with."""
     fair_margin: ClassVar[int | None] = None

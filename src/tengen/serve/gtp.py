@@ -3,22 +3,26 @@
 The controller (Sabaki, GoGui, a match program) sends one command per line and reads one answer for each.
 Nothing that it sends ends the conversation but `quit` and the end of the stream: a command that fails is
 answered with `?` and a reason, even when the fault is ours. Error messages are the protocol's own where it
-names one. Beyond the standard there are KataGo's rules commands and the KGS commands that programs like.
+names one. Beyond the standard there are KataGo's rules commands, the KGS commands that programs like, and for agents
+that search a tree the commands for analysis (`gtp_analysis.py`), which end at the next line; so may pondering.
 
 As the protocol allows, stones may be played out of turn, and play may go on after two passes (to take dead
 stones off the board, say): see `resumed`.
 """
 
+import math
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import BinaryIO, Final, Literal, TextIO
 
 import numpy as np
 
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Trained
+from tengen.agents.analysis import Analyst, Watcher
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, format_margin, to_gtp
@@ -27,18 +31,19 @@ from tengen.games.go.game import GAME
 from tengen.games.go.options import GoOptions
 from tengen.search.status import dead_stones
 from tengen.serve.clock import Clock, TimeSettings
+from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
 from tengen.serve.gtp_cleanup import cleanup_move
 from tengen.serve.gtp_game import handicap_places, read_game, resumed, strings_of, under_rules
+from tengen.serve.gtp_input import CommandReader
 from tengen.serve.gtp_protocol import (
+    AnswerStream,
     Command,
     GtpError,
-    answer,
     argument,
     as_color,
     as_integer,
     as_number,
     as_vertex,
-    read_commands,
 )
 
 Arguments = tuple[str, ...]
@@ -57,10 +62,15 @@ class GtpServer:
         answers: BinaryIO,
         *,
         options: GoOptions | None = None,
+        ponder: bool = False,
         log: TextIO | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`ponder`: think on the opponent's time, where the agent can."""
         self._agent = agent
+        self._commands: dict[str, Execute] = ANALYSIS_COMMANDS if isinstance(agent, Analyst) else {}
+        self._parameters = Parameters(pondering=ponder)
+        self._reader: CommandReader | None = None
         self._input, self._output = commands, answers
         self._log, self._now = log or sys.stderr, now
         self._first = options or GoOptions()
@@ -90,32 +100,77 @@ class GtpServer:
 
     def run(self) -> None:
         """Answer every command until `quit`, the end of the input, or nobody reads the answers."""
+        self._reader = CommandReader(self._input)
         try:
-            for command in read_commands(self._input):
-                self._output.write(self.respond(command))
-                self._output.flush()
+            for command in self._reader:
+                self._execute(command, self._send)
                 if command.name == "quit":
                     return
+                if self._parameters.pondering and "genmove" in command.name and self._commands:
+                    self._ponder()
         except BrokenPipeError:
             return
         finally:
             self._agent.close()
 
     def respond(self, command: Command) -> bytes:
-        """The answer to one command. It never raises."""
-        execute = COMMANDS.get(command.name)
-        if execute is None:
-            return answer(command.number, "unknown command", failed=True)
+        """The answer to one command, an analysis being ended at once. It never raises."""
+        parts: list[bytes] = []
+        self._execute(command, parts.append)
+        return b"".join(parts)
+
+    def _execute(self, command: Command, write: Callable[[bytes], None]) -> None:
+        """Write the answer to a command."""
+        stream = AnswerStream(command.number, write)
         try:
-            return answer(command.number, execute(self, command.arguments))
-        except GtpError as error:
-            return answer(command.number, str(error), failed=True)
-        except AgentError as error:
-            return answer(command.number, " ".join(str(error).split()), failed=True)
+            stream.end(self._obey(command, stream))
+        except BrokenPipeError:
+            raise
+        except (GtpError, AgentError) as error:
+            stream.fail(" ".join(str(error).split()))
         except Exception as error:
             traceback.print_exc(file=self._log)
-            text = " ".join(f"internal error: {type(error).__name__}: {error}".split())
-            return answer(command.number, text[:500], failed=True)
+            stream.fail(" ".join(f"internal error: {type(error).__name__}: {error}".split())[:500])
+
+    def _obey(self, command: Command, stream: AnswerStream) -> str:
+        if (execute := COMMANDS.get(command.name)) is not None:
+            return execute(self, command.arguments)
+        if (analyse := self._commands.get(command.name)) is not None:
+            return analyse(self, self._parameters, command.arguments, stream)
+        raise GtpError("unknown command")
+
+    def _send(self, data: bytes) -> None:
+        self._output.write(data)
+        self._output.flush()
+
+    # ------------------------------------------------------------------------------ what analysis asks for
+
+    @property
+    def analyst(self) -> Analyst:
+        """The agent, as one that analyses."""
+        assert isinstance(self._agent, Analyst)
+        return self._agent
+
+    def to_analyse(self, color: int | None) -> go.State:
+        """The position on the board, play going on, with this colour to move or whose turn it is."""
+        return resumed(self.state).with_to_play(color or self.state.to_play)
+
+    def until_next_line(self, on_line: Callable[[], None]) -> AbstractContextManager[None]:
+        """While inside, this is called once the controller sends another line; at once if nobody listens to it."""
+        if self._reader is None:
+            on_line()
+            return nullcontext()
+        return self._reader.interrupting(on_line)
+
+    def _ponder(self) -> None:
+        """Search on from the position on the board, so that the tree has grown when the opponent has moved."""
+        try:
+            snapshots = self.analyst.analyse(self.to_analyse(None), seconds=math.inf, interval=math.inf)
+        except AgentError:  # not a game for this agent, as `genmove` has answered
+            return
+        with self.until_next_line(self.analyst.stop):
+            for _ in snapshots:
+                pass
 
     # ----------------------------------------------------------------------------------- administration
 
@@ -129,10 +184,10 @@ class GtpServer:
         return f"{__version__} ({self._agent.name})"
 
     def known_command(self, arguments: Arguments) -> str:
-        return "true" if arguments and arguments[0] in COMMANDS else "false"
+        return "true" if arguments and arguments[0] in {**COMMANDS, **self._commands} else "false"
 
     def list_commands(self, _: Arguments) -> str:
-        return "\n".join(sorted(COMMANDS))
+        return "\n".join(sorted({**COMMANDS, **self._commands}))
 
     def quit(self, _: Arguments) -> str:
         return ""
@@ -212,28 +267,29 @@ class GtpServer:
         return ""
 
     def genmove(self, arguments: Arguments) -> str:
-        return self._generate(arguments, self._choose)
+        return self.generate(as_color(argument(arguments, 0)))
 
     def genmove_cleanup(self, arguments: Arguments) -> str:
         """As `genmove`, but it does not pass while stones of the opponent are dead and can be captured."""
-        return self._generate(
-            arguments, lambda state, seconds: cleanup_move(state, lambda: self._choose(state, seconds))
-        )
-
-    def _generate(self, arguments: Arguments, choose: Callable[[go.State, float | None], int]) -> str:
         color = as_color(argument(arguments, 0))
-        state = resumed(self.state).with_to_play(color)
+        return self._move(color, lambda state, seconds: cleanup_move(state, lambda: self._choose(state, seconds)))
+
+    def reg_genmove(self, arguments: Arguments) -> str:
+        state = self.to_analyse(as_color(argument(arguments, 0)))
+        return to_gtp(self._choose(state, None), state.size)
+
+    def generate(self, color: int, watcher: Callable[[go.State], Watcher] | None = None, *, plays: bool = True) -> str:
+        """The agent's move by the clock, and played if that is wanted; `watcher` is who is shown the search."""
+        return self._move(color, lambda state, seconds: self._choose(state, seconds, watcher), plays)
+
+    def _move(self, color: int, choose: Callable[[go.State, float | None], int], plays: bool = True) -> str:
+        state = self.to_analyse(color)
         began, clock = self._now(), self._clocks[color]
         move = choose(state, clock.budget(int(np.sum(state.stones == EMPTY))))
         clock.spend(self._now() - began)
-        if move != RESIGN:
+        if move != RESIGN and plays:
             self._game.append(state.play(move))
         return to_gtp(move, state.size)
-
-    def reg_genmove(self, arguments: Arguments) -> str:
-        color = as_color(argument(arguments, 0))
-        state = resumed(self.state).with_to_play(color)
-        return to_gtp(self._choose(state, None), state.size)
 
     def undo(self, _: Arguments) -> str:
         if len(self._game) < 2:
@@ -307,10 +363,15 @@ class GtpServer:
             raise GtpError("bad vertex list") from None
         return " ".join(to_gtp(point, state.size) for point in points)
 
-    def _choose(self, state: go.State, seconds: float | None) -> int:
+    def _choose(
+        self, state: go.State, seconds: float | None, watcher: Callable[[go.State], Watcher] | None = None
+    ) -> int:
         """The agent's move, after making sure that it is legal."""
         self._warn(state)
-        decision = self._agent.choose(state, seconds)
+        if watcher is None:
+            decision = self._agent.choose(state, seconds)
+        else:
+            decision = self.analyst.choose(state, seconds, watcher(state))
         color, move = "B" if state.to_play == BLACK else "W", decision.move
         reason = state.why_illegal(move)
         if reason is not None:

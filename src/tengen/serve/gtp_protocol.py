@@ -6,7 +6,7 @@ thousand digits or a line without end, becomes a command or a GtpError with one 
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
@@ -33,9 +33,14 @@ class Command:
     arguments: tuple[str, ...]
 
 
-def read_commands(stream: BinaryIO) -> Iterator[Command]:
-    """Every command until the stream ends; empty lines and comments are none. Memory stays bounded."""
+def read_commands(stream: BinaryIO, on_line: Callable[[], None] | None = None) -> Iterator[Command]:
+    """Every command until the stream ends; empty lines and comments are none. Memory stays bounded.
+
+    `on_line` is called for every line, an empty one too.
+    """
     while line := stream.readline(LONGEST_LINE):
+        if on_line is not None:
+            on_line()
         command = parse_line(line)
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             _skip_line(stream)
@@ -66,6 +71,37 @@ def answer(number: str, text: str, failed: bool = False) -> bytes:
     head, *rest = lines if lines else [""]
     body = "\n".join([f"{'?' if failed else '='}{number} {head}".rstrip(), *filter(None, rest)])
     return body.encode("utf-8", "backslashreplace") + b"\n\n"
+
+
+class AnswerStream:
+    """The answer to one command: in one piece, or begun and sent line by line."""
+
+    def __init__(self, number: str, write: Callable[[bytes], None]) -> None:
+        self._number, self._write = number, write
+        self._is_begun = False
+
+    def begin(self) -> None:
+        """Report success; more lines will follow."""
+        self._write(f"={self._number}\n".encode())
+        self._is_begun = True
+
+    def line(self, text: str) -> None:
+        """Send a line of an answer that has begun."""
+        self._write(text.encode() + b"\n")
+
+    def end(self, text: str) -> None:
+        """Send what is left of the answer, or all of it."""
+        if self._is_begun:
+            self._write((text + "\n\n" if text else "\n").encode())
+        else:
+            self._write(answer(self._number, text))
+
+    def fail(self, text: str) -> None:
+        """Report a failure; an answer that has begun just ends."""
+        if self._is_begun:
+            self._write(b"\n")
+        else:
+            self._write(answer(self._number, text, failed=True))
 
 
 def argument(arguments: tuple[str, ...], index: int) -> str:

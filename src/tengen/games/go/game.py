@@ -26,6 +26,7 @@ class Go(Game):
     name, title, players = "go", "Go", ("Black", "White")
     options: ClassVar = GoOptions
     suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
+    actions_are_moves = True
     replaceable = ("rules", "komi")
     evaluations = ("area", "influence")
     default_agent = "uct:seconds=1"
