@@ -31,6 +31,10 @@ from typer.core import TyperGroup
 
 from tengen import __version__
 from tengen.cli.agents import agents
+from tengen.cli.analyse import EPILOG as ANALYSE_EPILOG
+from tengen.cli.analyse import analyse
+from tengen.cli.analysis import EPILOG as ANALYSIS_EPILOG
+from tengen.cli.analysis import analysis
 from tengen.cli.bench import bench
 from tengen.cli.data import data
 from tengen.cli.explain import explain
@@ -154,9 +158,11 @@ app.command(epilog=PLAY_EPILOG)(play)
 app.command(epilog=WEB_EPILOG)(web)
 app.command(epilog=GTP_EPILOG)(gtp)
 app.command(epilog=UCI_EPILOG)(uci)
+app.command(epilog=ANALYSIS_EPILOG)(analysis)
 app.command()(match)
 app.add_typer(tournament, name="tournament")
 app.command()(explain)
+app.command(epilog=ANALYSE_EPILOG)(analyse)
 app.command()(perft)
 app.command()(agents)
 app.add_typer(solve, name="solve")

@@ -225,6 +225,12 @@ class Game(ABC):
         except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):
             raise ValueError(f"this is not a record of a game of {self.title}") from None
 
+    def about(self, data: bytes) -> Record:
+        """What a file that can be read says about its game beside the moves; games of JSON say it by names."""
+        fields = json.loads(data.decode("utf-8"))
+        first, second, event = (str(fields.get(name, "")) for name in ("first", "second", "event"))
+        return Record(first, second, event, termination=str(fields.get("termination", "")))
+
 
 def text_picture(text: str) -> str:
     """Lines of text as SVG."""

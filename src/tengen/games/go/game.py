@@ -15,7 +15,7 @@ from tengen.games.go.draw import board_svg
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_sensible
 from tengen.games.go.rules import get_rules
-from tengen.games.go.sgf import read_sgf, write_sgf
+from tengen.games.go.sgf import read_record, read_sgf, write_sgf
 from tengen.games.go.state import State, format_margin
 from tengen.games.symmetry import square_symmetries
 
@@ -118,6 +118,11 @@ class Go(Game):
         game = read_sgf(data, given.get("rules"))
         komi = given.get("komi")
         return game.state if komi is None else game.state.with_komi(komi), game.result
+
+    def about(self, data: bytes) -> Record:
+        """Names, event, result and comments."""
+        found = read_record(data)
+        return Record(found.black_name, found.white_name, found.event, found.result, comments=found.comments)
 
 
 def _off_the_edge(move: int, size: int) -> bool:

@@ -73,5 +73,12 @@ class Microchess(Game):
         result = tags.get("Result", "")
         return state, "" if result == "*" else result
 
+    def about(self, data: bytes) -> Record:
+        """Names, event and result."""
+        tags = from_pgn(data.decode("utf-8", "replace"))[1]
+        names = {name: tags.get(name, "").replace("?", "") for name in ("White", "Black", "Event", "Termination")}
+        result = tags.get("Result", "").replace("*", "")
+        return Record(names["White"], names["Black"], names["Event"], result, names["Termination"])
+
 
 GAME = Microchess()
