@@ -12,7 +12,7 @@ import tengen
 PAGE = Path(__file__).parent / "api.md"
 SECTIONS = {
     "Games": ("go", "microchess", "tictactoe", "game_names", "get_game", "Game"),
-    "Agents": ("load_agent", "Agent", "Decision"),
+    "Agents": ("load_agent", "Agent", "Decision", "Analysis"),
     "Matches": ("play_game", "play_match"),
     "Networks": ("load_model", "Model", "get_encoder", "load_fast_policy"),
     "Search": (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tengen import envs as envs
     from tengen.agents.agent import Agent as Agent
     from tengen.agents.agent import Decision as Decision
+    from tengen.agents.analysis import Analysis as Analysis
     from tengen.agents.registry import load_agent as load_agent
     from tengen.arena.game import play_game as play_game
     from tengen.arena.play_match import play_match as play_match
@@ -54,6 +55,7 @@ _PLACES = {
     "load_agent": "tengen.agents.registry:load_agent",
     "Agent": "tengen.agents.agent:Agent",
     "Decision": "tengen.agents.agent:Decision",
+    "Analysis": "tengen.agents.analysis:Analysis",
     "play_game": "tengen.arena.game:play_game",
     "play_match": "tengen.arena.play_match:play_match",
     "load_model": "tengen.nets.model:load_model",

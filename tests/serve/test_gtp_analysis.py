@@ -339,6 +339,14 @@ def test_a_game_that_ended_is_analysed_as_if_it_went_on() -> None:
     assert session("kata-analyze w 1").startswith("=\ninfo move ")
 
 
+@pytest.mark.parametrize("stones", ["B2 D4", "A1 A3 A5 B2 B4 C1 C3 C5 D2 D4 E1 E3"])
+def test_any_handicap_that_a_controller_places_can_be_played_and_analysed(stones: str) -> None:
+    session = Session(load_agent("zero:go5,sims=10", seed=1), 5)
+    session.ok(f"set_free_handicap {stones}")
+    assert "info move" in session("kata-analyze w 10")
+    assert session.ok("genmove w")
+
+
 def test_a_board_that_the_agent_cannot_play_is_an_error() -> None:
     session = Session(load_agent("zero:go5"), 9)
     assert "plays on 5x5 only" in session.fails("kata-analyze")

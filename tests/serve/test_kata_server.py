@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from tengen import __version__
 from tengen.agents.registry import load_agent
 from tengen.agents.side_by_side import Task, side_by_side
 from tengen.cli.analysts import as_analyst
+from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import from_gtp
 from tengen.serve.kata_server import KataServer
@@ -312,3 +314,25 @@ def _all(search: Any, tasks: list[Task]) -> Iterator[tuple[int, Any]]:
         for key, analysis in search.step():
             under_way -= 1
             yield key, analysis
+
+
+# ------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_answers_on_standard_output_and_reports_on_standard_error() -> None:
+    shown = CliRunner().invoke(app, ["analysis", "--agent", "zero:go5", "--report-as", "sidetomove"],
+                               input=json.dumps(query("C3")) + "\n")  # fmt: skip
+    assert shown.exit_code == 0, shown.output
+    (answer,) = (json.loads(line) for line in shown.stdout.splitlines())
+    assert answer["rootInfo"]["winrate"] < 0.5, "White's"
+    assert "1 positions, " in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--agent", "random"], "searches no tree"), (["--report-as", "me"], "choose from BLACK, WHITE, SIDETOMOVE")],
+)
+def test_what_cannot_analyse_is_refused_in_one_line(words: list[str], message: str) -> None:
+    shown = CliRunner().invoke(app, ["analysis", "--agent", "zero:go5", *words], input="")
+    assert shown.exit_code == 2
+    assert message in shown.stderr

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tengen.games.game import Game, Outcome, Record
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import BLACK, EMPTY, WHITE
-from tengen.games.go.coordinates import PASS, to_cell
+from tengen.games.go.coordinates import PASS, max_fixed_handicap, to_cell
 from tengen.games.go.draw import board_svg
 from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_sensible
@@ -37,10 +37,16 @@ class Go(Game):
         return State.new(options.size, options.rules, options.komi, options.handicap)
 
     def options_of(self, state: State) -> GoOptions:
-        """Board, rules and komi; the limit leaves room for as many moves again as a long game has."""
+        """Board, rules and komi; the limit leaves room for as many moves again as a long game has.
+
+        A handicap that no start position of the options has, such as 2 stones on 5x5, is given as komi.
+        """
         points = state.size**2
         limit = 4 * points * (1 + len(state.history) // (2 * points))
-        return GoOptions(state.size, state.rules.name, state.komi, state.handicap, limit)
+        komi, handicap = state.komi, state.handicap
+        if handicap and not 2 <= handicap <= max_fixed_handicap(state.size):
+            komi, handicap = state.compensation, 0
+        return GoOptions(state.size, state.rules.name, komi, handicap, limit)
 
     def batch(self, options: GoOptions, past: int = 0, ages: bool = False) -> BatchedGo:
         """Many games at once."""
