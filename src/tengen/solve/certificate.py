@@ -177,7 +177,7 @@ def _is_sent(state: go.State, before: go.State) -> bool:
 
 def stones_code(stones: NDArray[np.int8], mark: int, passed: bool, size: int) -> tuple[int, NDArray[np.int64]]:
     """`position_code` of stones: int8[N * N]."""
-    images, powers = _images(size)
+    images, powers = board_images(size), 3 ** np.arange(size * size, dtype=np.int64)
     codes = (stones[images].astype(np.int64) @ powers) * 32
     if mark >= 0:
         codes += np.argmax(images == mark, axis=1) + 1
@@ -186,8 +186,7 @@ def stones_code(stones: NDArray[np.int8], mark: int, passed: bool, size: int) ->
 
 
 @cache
-def _images(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """int64[8, N * N]: which point of a board stands where in each of its images; int64[N * N]: the powers of 3."""
+def board_images(size: int) -> NDArray[np.int64]:
+    """int64[8, N * N]: which point of a board stands where in each of its images."""
     points = np.arange(size * size).reshape(size, size)
-    images = [np.rot90(flipped, turns).ravel() for flipped in (points, points.T) for turns in range(4)]
-    return np.array(images), 3 ** np.arange(size * size, dtype=np.int64)
+    return np.array([np.rot90(flipped, turns).ravel() for flipped in (points, points.T) for turns in range(4)])

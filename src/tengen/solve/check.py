@@ -16,7 +16,7 @@ import numpy as np
 
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
-from tengen.solve.certificate import Certificate, mark_of, without_history
+from tengen.solve.certificate import Certificate, board_images, mark_of, without_history
 from tengen.solve.repetition import Node, RepetitionError, check_repetition
 
 Points = frozenset[int]
@@ -59,7 +59,7 @@ def check(certificate: Certificate, report: Callable[[int], None] = lambda posit
             positions += 1
             if positions % 1000 == 0:
                 report(positions)
-        for move in [_own_move(certificate, state)] if node.own else _replies(state):
+        for move in [_own_move(certificate, state)] if node.own else _replies_of_each_kind(state):
             after = _after(state, move)
             node.steps.append((_name(after), move == go.PASS))
             moves += 1
@@ -81,6 +81,19 @@ def _replies(state: go.State) -> list[int]:
     """Every move that the rules allow, whatever the moves behind: superko is for `check_repetition`."""
     points = [point for point in range(state.size**2) if _why_illegal(state, point) is None]
     return points if points and state.rules.forced_play else [*points, go.PASS]
+
+
+def _replies_of_each_kind(state: go.State) -> list[int]:
+    """The replies; of those to an empty board or to its first stone, only one of each kind.
+
+    Some symmetries of the board change nothing of such a game. If one of them makes a reply into another, the player
+    answers as to that other one, with the whole game seen in the mirror.
+    """
+    if state.move_number > 1 or np.count_nonzero(state.stones) != state.move_number:
+        return _replies(state)
+    stones = state.stones.ravel()
+    unchanged = [image for image in board_images(state.size) if np.array_equal(stones[image], stones)]
+    return [move for move in _replies(state) if move < 0 or move == min(image[move] for image in unchanged)]
 
 
 def _own_move(certificate: Certificate, state: go.State) -> int:
