@@ -3,6 +3,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Analyse, AnalyseStart, WithStudy } from "./analyse";
 import { Explain } from "./explain";
+import { Learn } from "./learn";
 import { Play } from "./play";
 import { Setup } from "./setup";
 import { type Catalogue } from "./shapes";
@@ -12,7 +13,7 @@ import { currentLanguage, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
-const PARTS: Word[] = ["play", "analyse", "explain"];
+const PARTS: Word[] = ["play", "analyse", "explain", "learn"];
 type Theme = "auto" | "light" | "dark";
 
 function App() {
@@ -50,6 +51,8 @@ function Part({ name, rest, catalogue }: { name: string; rest: string | undefine
       return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
     case "explain":
       return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
+    case "learn":
+      return <Learn name={rest === undefined ? "" : decodeURIComponent(rest)} onStudy={(id) => go(`#/analyse/${id}`)} onGame={(id) => go(`#/play/${id}`)} />;
     default:
       return rest ? <Play key={rest} id={rest} onLeave={() => go("#/play")} /> : <Setup catalogue={catalogue} onGame={(id) => go(`#/play/${id}`)} />;
   }

@@ -11,6 +11,7 @@ EPILOG = "\n\n".join(
         ("tengen web", "open the browser and play"),
         ("tengen web --port 9000 --no-browser", "on another port; open the address yourself"),
         ('tengen web --opponent "GNU Go=gtp:gnugo --mode gtp"', "offer another program as an opponent"),
+        ("tengen web --runs /shared/runs", "watch training runs, also of another machine"),
         ("tengen web --host 0.0.0.0", "for others on your network, who need the token that is printed"),
     )
 )
@@ -34,6 +35,9 @@ def web(
             "may be repeated.",
         ),
     ] = None,
+    runs: Annotated[
+        Path, typer.Option(help="The folder whose training runs and tournaments are shown; it is only read.")
+    ] = Path("runs"),
     games: Annotated[
         Path | None, typer.Option(help="The folder that games are kept in; your state folder if not given.")
     ] = None,
@@ -61,7 +65,7 @@ def web(
     if is_cold():
         typer.echo("compiling the rules engine, once: about a minute", err=True)
     folder = games or user_state() / "web-games"
-    run(WebConfig(folder, token, local, own), host, port, browser)
+    run(WebConfig(folder, token, local, own, runs), host, port, browser)
 
 
 def _named(text: str) -> tuple[str, str]:

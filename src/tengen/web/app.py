@@ -27,6 +27,7 @@ from tengen.web.catalogue import catalogue
 from tengen.web.connection import Action, Connection, Message
 from tengen.web.explain_room import ExplainRoom
 from tengen.web.guard import Guard
+from tengen.web.learn_room import LearnRoom
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
 from tengen.web.study_room import StudyRoom
@@ -48,6 +49,8 @@ class WebConfig:
     """Whether the server listens on loopback alone."""
     opponents: Mapping[str, str] = field(default_factory=dict)
     """The server's own opponents: specs by name. They may be of any kind."""
+    runs: Path = Path("runs")
+    """The folder whose training runs are shown; nothing in it is ever written."""
     threads: int | None = None
     """Threads to think with; None: one for each core."""
 
@@ -63,10 +66,12 @@ def make_app(config: WebConfig) -> Guard:
     thinking, agents = Thinking(config.threads), AgentPool()
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
-    actions |= PlayRoom(stored, thinking, agents, config.opponents).actions()
+    play = PlayRoom(stored, thinking, agents, config.opponents)
+    actions |= play.actions()
     studies = StudyRoom(stored, thinking, agents)
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
+    actions |= LearnRoom(config.runs, studies, play).actions()
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:

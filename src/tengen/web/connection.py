@@ -7,6 +7,7 @@ slow, and of a topic's fields only those that changed are sent.
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -17,6 +18,8 @@ from tengen.agents.agent import AgentError
 
 MAX_MESSAGE: Final = 1_000_000
 """Bytes of a message, a game record included."""
+FAILED: Final = "something went wrong in the server: see what it printed"
+_LOG = logging.getLogger("tengen.web")
 _PER_SECOND: Final = 40.0  # messages that a page may go on sending
 _AT_ONCE: Final = 80.0
 _MOST_NEWS: Final = 64
@@ -101,8 +104,11 @@ class Connection:
             self._answer({"re": number, "ok": await action(self, message)})
         except RecursionError:
             self._answer({"re": number, "error": "that is nested too deeply"})
-        except (ValueError, AgentError) as error:
+        except (ValueError, AgentError, OSError) as error:
             self._answer({"re": number, "error": " ".join(str(error).split())[:500]})
+        except Exception:  # ours, not the page's: the page goes on, and whoever runs the server sees it
+            _LOG.exception("a message failed: %s", text[:200])
+            self._answer({"re": number, "error": FAILED})
 
     def _answer(self, answer: Message) -> None:
         self._answers.append(answer)

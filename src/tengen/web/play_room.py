@@ -95,7 +95,11 @@ class PlayRoom:
         if not isinstance(players, list) or len(players) != 2 or not all(isinstance(one, str) for one in players):
             raise ValueError("give two players, each human, an opponent or spec:...")
         specs = self._spec_of(players[0], state), self._spec_of(players[1], state)
-        table = Table(PlayedGame(new_id(), state, (players[0], players[1]), specs))
+        return await self.begin_between(state, (players[0], players[1]), specs)
+
+    async def begin_between(self, state: Any, players: tuple[str, str], specs: tuple[str, str]) -> Any:
+        """A game between players by name, whose specs are known to be safe; what a page is answered."""
+        table = Table(PlayedGame(new_id(), state, players, specs))
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
         await asyncio.to_thread(self._stored.drop_oldest)

@@ -87,18 +87,19 @@ class StudyRoom:
 
     async def _new(self, page: Connection, message: Message) -> Any:
         game = get_game(field(message, "game", str))
-        return self._begin(Study(game.new(options_of(game, message.get("options")))))
+        return self.begin(Study(game.new(options_of(game, message.get("options")))))
 
     async def _load(self, page: Connection, message: Message) -> Any:
         text = field(message, "record", str)
-        return self._begin(await self._thinking.run(page, lambda: read_study(text)))
+        return self.begin(await self._thinking.run(page, lambda: read_study(text)))
 
     async def _game(self, page: Connection, message: Message) -> Any:
         name = field(message, "game", str)
         played = await asyncio.to_thread(self._stored.load, name)
-        return self._begin(study_of(played.state, names(played)))
+        return self.begin(study_of(played.state, names(played)))
 
-    def _begin(self, study: Study) -> Any:
+    def begin(self, study: Study) -> Any:
+        """Put a study on a desk; what a page is answered."""
         desk = Desk(study, self._thinking, self._agents, new_id())
         self._desks[desk.id] = desk
         while len(self._desks) > _MOST_STUDIES:

@@ -1,0 +1,111 @@
+"""Runs and tournaments of a folder: listed, shown, followed while they go on, and never written to."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tengen.learn.replay import Packed
+from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
+from tengen.nets.bundled import find_model
+from tengen.web.app import WebConfig
+
+from .served import Page, Served
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of 5x5 and a tournament."""
+    folder = tmp_path_factory.mktemp("runs")
+    run = folder / "zero" / "five"
+    (run / "models").mkdir(parents=True)
+    (run / "config.toml").write_text('game = "go"\nsize = 5\nkomi = 3.5\nreuse = 4.0\n')
+    for line in range(3):
+        add_line(run, line)
+    for generation in (1, 2):
+        shutil.copy(find_model("go5"), run / "models" / f"g000{generation}.safetensors")
+    games = PlayedGames(np.array([12, 11, 25], np.int16), np.array([0, 3]), np.array([1], np.int8), np.array([True]))
+    nothing = {name: np.zeros(0, np.int8) for name in Packed._fields}
+    ChunkFolder(run / "chunks").write(Packed(**nothing), games, ChunkFacts(0, 0, 1, 2, 1, 10, 1.0))  # type: ignore[arg-type]
+    tournament = folder / "cup"
+    tournament.mkdir()
+    agents = [{"name": name, "spec": "random", "elo": 10.0, "elo_error": 5.0} for name in ("a", "b")]
+    pair = {"a": "a", "b": "b", "score": 0.75, "wins": 3, "losses": 1, "draws": 0}
+    (tournament / "tournament.json").write_text(json.dumps({"agents": agents, "pairs": [pair], "games": 4}))
+    return folder
+
+
+def add_line(run: Path, step: int) -> None:
+    line = {"step": step, "generation": step, "loss_policy": 3.0 - step, "elo": 10.0 * step, "duels": [[0, 5, 1, 2]]}
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(line | {"nan": float("nan"), "gate_promoted": True}) + "\n")
+
+
+@pytest.fixture(scope="module")
+def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    served = Served(WebConfig(tmp_path_factory.mktemp("games"), runs=runs))
+    page = Page(served)
+    yield page
+    page.close()
+    served.close()
+
+
+def test_runs_are_listed_and_shown(page: Page, runs: Path) -> None:
+    assert {one["name"] for one in page.ask("runs.list")["runs"]} == {"zero/five", "cup"}
+    page.ask("runs.open", name="zero/five")
+    run = page.wait("run", lambda run: run["name"] == "zero/five")
+    assert run["series"]["loss_policy"] == [[0, 3.0], [1, 2.0], [2, 1.0]]
+    assert "nan" not in run["series"]
+    assert run["duels"][0] == {"generation": 2, "duels": [[0, 5, 1, 2]], "elo": 20.0, "gate_promoted": True}
+    assert run["models"] == ["g0001", "g0002"] and run["settings"]["size"] == 5
+    page.ask("runs.open", name="cup")
+    assert page.wait("run", lambda run: run["name"] == "cup")["tournament"]["pairs"] == [["a", "b", 0.75, "3-1-0"]]
+
+
+def test_a_run_under_way_is_followed(page: Page, runs: Path) -> None:
+    page.ask("runs.open", name="zero/five")
+    before = page.wait("run", lambda run: run["name"] == "zero/five")["lines"]
+    add_line(runs / "zero" / "five", before)
+    assert page.wait("run", lambda run: run["lines"] == before + 1)["series"]["elo"][-1] == [before, 10.0 * before]
+
+
+def test_a_game_of_self_play_is_replayed(page: Page) -> None:
+    page.ask("runs.open", name="zero/five")
+    assert page.wait("run", lambda run: run["games"])["games"] == [{"generation": 2, "winner": 1, "length": 3}]
+    study = page.ask("runs.replay", name="zero/five", index=0)["id"]
+    page.ask("study.open", id=study)
+    assert page.wait("study", lambda tree: tree["id"] == study)["moves"] == ["", "C3", "B3", "pass"]
+    with pytest.raises(ValueError, match="has gone"):
+        page.ask("runs.replay", name="zero/five", index=5)
+
+
+def test_two_generations_play_each_other(page: Page) -> None:
+    name = page.ask("runs.duel", name="zero/five", first="g0001", second="g0002")["id"]
+    page.ask("play.open", id=name)
+    view = page.wait("game", lambda view: view["id"] == name and view["number"] >= 2)
+    assert view["sides"] == ["g0001", "g0002"] and view["komi"] == 3.5
+    page.ask("play.leave")
+
+
+@pytest.mark.parametrize("name", ["..", "../..", "/etc", "zero", "zero/five/..", "zero/five/models", ""])
+def test_nothing_outside_the_folder_is_shown(page: Page, name: str) -> None:
+    with pytest.raises(ValueError, match="no run is called"):
+        page.ask("runs.open", name=name)
+    with pytest.raises(ValueError, match="no run is called"):
+        page.ask("runs.replay", name=name, index=0)
+
+
+def test_only_models_of_the_run_play(page: Page) -> None:
+    with pytest.raises(ValueError, match="no such generation"):
+        page.ask("runs.duel", name="zero/five", first="g0001", second="../../../secret")
+
+
+def test_nothing_is_written(page: Page, runs: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
+    for name in ("zero/five", "cup"):
+        page.ask("runs.open", name=name)
+    page.ask("runs.leave")
+    assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
