@@ -66,11 +66,12 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
   useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
   const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
   if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem || "…"}</main>;
-  const here = aim.current ?? position.node;
+  if (aim.current === position.node) aim.current = null;
+  const here = position.node;
   const go = (node: number | undefined) => {
     if (node === undefined || node < 0) return;
     aim.current = node;
-    void act("study.go", { node }).then(() => { if (aim.current === node) aim.current = null; });
+    void ask("study.go", { id, node }).catch((error: Error) => { aim.current = null; setProblem(error.message); });
   };
   const play = (move: string) => {
     aim.current = null;
