@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import BinaryIO, Final, Literal, TextIO
+from typing import BinaryIO, Final, TextIO
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
 from tengen.games.go.options import GoOptions
 from tengen.search.status import dead_stones
-from tengen.serve.clock import Clock, TimeSettings
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
 from tengen.serve.gtp_cleanup import cleanup_move
+from tengen.serve.gtp_clocks import GtpClocks
 from tengen.serve.gtp_game import handicap_places, read_game, resumed, strings_of, under_rules
 from tengen.serve.gtp_input import CommandReader
 from tengen.serve.gtp_protocol import (
@@ -78,8 +78,7 @@ class GtpServer:
         # Every position since the board was cleared. It is not the chain of `previous`: play resumed after
         # two passes leaves one of them out there, and `undo` must take back each command by itself.
         self._positions: list[go.State] = []
-        self._settings = TimeSettings()
-        self._reset_clocks()
+        self.clocks = GtpClocks()
 
     @property
     def _game(self) -> list[go.State]:
@@ -284,7 +283,7 @@ class GtpServer:
 
     def _move(self, color: int, choose: Callable[[go.State, float | None], int], plays: bool = True) -> str:
         state = self.to_analyse(color)
-        began, clock = self._now(), self._clocks[color]
+        began, clock = self._now(), self.clocks.of(color)
         move = choose(state, clock.budget(int(np.sum(state.stones == EMPTY))))
         clock.spend(self._now() - began)
         if move != RESIGN and plays:
@@ -297,34 +296,6 @@ class GtpServer:
         komi = self._game.pop().komi
         if komi != self.state.komi:
             self._game[-1] = self.state.with_komi(komi)
-        return ""
-
-    # ---------------------------------------------------------------------------------------------- time
-
-    def time_settings(self, arguments: Arguments) -> str:
-        main, overtime = (as_number(argument(arguments, i)) for i in (0, 1))
-        self._set_time("canadian", main, overtime, as_integer(argument(arguments, 2)))
-        return ""
-
-    def kgs_time_settings(self, arguments: Arguments) -> str:
-        system = argument(arguments, 0).lower()
-        if system == "none":
-            self._set_time("none")
-        elif system == "absolute":
-            self._set_time("canadian", as_number(argument(arguments, 1)))
-        elif system in ("canadian", "byoyomi"):
-            main, overtime = (as_number(argument(arguments, i)) for i in (1, 2))
-            self._set_time(system, main, overtime, as_integer(argument(arguments, 3)))
-        else:
-            raise GtpError("syntax error")
-        return ""
-
-    def time_left(self, arguments: Arguments) -> str:
-        color = as_color(argument(arguments, 0))
-        seconds, stones = as_number(argument(arguments, 1)), as_integer(argument(arguments, 2))
-        if stones < 0:
-            raise GtpError("syntax error")
-        self._clocks[color].report(seconds, stones)
         return ""
 
     # ------------------------------------------------------------------------------------------- looking
@@ -349,7 +320,7 @@ class GtpServer:
 
     def _begin(self, state: go.State) -> None:
         self._positions = [state]
-        self._reset_clocks()
+        self.clocks.reset()
 
     def _set_handicap(self, points: list[int]) -> str:
         state = self.state
@@ -389,20 +360,6 @@ class GtpServer:
             print(text, file=self._log, flush=True)
         self._warned = text
 
-    def _set_time(self, system: str, main: float = 0.0, overtime: float = 0.0, stones: int = 0) -> None:
-        if min(main, overtime, stones) < 0:
-            raise GtpError("syntax error")
-        # GTP: a period for no stones is no clock. No time at all is what some programs say for the same.
-        endless = stones == 0 if overtime > 0 else main == 0
-        kind: Literal["none", "canadian", "byoyomi"] = (
-            "none" if endless else "byoyomi" if system == "byoyomi" else "canadian"
-        )
-        self._settings = TimeSettings(kind, main, overtime, stones)
-        self._reset_clocks()
-
-    def _reset_clocks(self) -> None:
-        self._clocks = {BLACK: Clock(self._settings), WHITE: Clock(self._settings)}
-
 
 COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
     "protocol_version": GtpServer.protocol_version,
@@ -426,9 +383,9 @@ COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
     "kgs-genmove_cleanup": GtpServer.genmove_cleanup,
     "reg_genmove": GtpServer.reg_genmove,
     "undo": GtpServer.undo,
-    "time_settings": GtpServer.time_settings,
-    "kgs-time_settings": GtpServer.kgs_time_settings,
-    "time_left": GtpServer.time_left,
+    "time_settings": lambda server, words: server.clocks.time_settings(words),
+    "kgs-time_settings": lambda server, words: server.clocks.kgs_time_settings(words),
+    "time_left": lambda server, words: server.clocks.time_left(words),
     "final_score": GtpServer.final_score,
     "final_status_list": GtpServer.final_status_list,
     "showboard": GtpServer.showboard,
