@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from tengen.agents.agent import AgentError
@@ -23,6 +24,7 @@ from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, Positio
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.nets.generations import find_generation, generation_numbers, model_file
 from tengen.nets.model_file import ModelFileError, is_calibrated, read_card, read_tensors
+from tengen.nets.network import PolicyValueOutput
 
 SIZE = 4
 
@@ -258,6 +260,21 @@ def test_a_policy_learns_the_moves_of_the_winner(tmp_path: Path) -> None:
         found[after] = OutcomeTrainer(config, run, config.spec(), games, after).train(lambda _: None)
         run.close()
     assert found["second"]["policy_accuracy"] > 0.5 and found["first"]["policy_accuracy"] == 0
+
+
+def test_an_outcome_that_never_occurs_does_no_harm_however_low_its_score(tmp_path: Path) -> None:
+    """Where softmax gives it a probability of 0, -y log p is NaN; the loss and its gradient stay finite."""
+    config = make_config()
+    run = RunDirectory(tmp_path / "run", asdict(config), set(), {})
+    trainer = OutcomeTrainer(config, run, config.spec(), random_games(), "second")
+    scores = torch.tensor([[30.0, 0.0, -400.0], [0.0, 200.0, -400.0]], requires_grad=True)
+    batch = trainer._batch(0, 2)._replace(outcomes=np.array([0, 0]))
+    loss, _ = trainer.losses(PolicyValueOutput(torch.zeros(2, 17), None, outcome=scores), batch)
+    loss.backward()
+    run.close()
+    assert loss.item() == pytest.approx(100.0) and scores.grad is not None
+    assert torch.allclose(scores.grad, torch.tensor([[0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]), atol=1e-6)
+    assert scores.softmax(dim=1)[0, 2].item() == 0.0
 
 
 @pytest.mark.parametrize("both", [False, True])
