@@ -66,10 +66,11 @@ def draw_generations(table: "GenerationTable") -> bytes:
     rows = [f"{name}  ({table.first_average(number):.3f})" for number, name in zip(numbers, rows)]
     columns = [f"{name}\n({table.second_average(number):.3f})" for number, name in zip(numbers, columns)]
     game = get_game(table.options.game)
-    title = f"Score of {game.players[0]} (row) against {game.players[1]} (column), averages in brackets"
+    title = f"Score of {game.players[0]} (row) against {game.players[1]} (column)"
     _heat_map(figure, scores, texts, rows, columns, title)
     about = f"{game.describe(table.options)}; {table.settings.games:,} games a pair"
-    figure.axes[0].set_xlabel(f"{about} after {table.settings.random_moves} random moves", color=GREY, fontsize=9)
+    about += f" after {table.settings.random_moves} random moves; averages in brackets"
+    figure.axes[0].set_xlabel(about.replace("; ", "\n", 1), color=GREY, fontsize=9)
     return as_png(figure)
 
 
