@@ -141,4 +141,4 @@ class Connection:
         return {"set": changed} if changed else {}
 
     async def _send(self, message: Message) -> None:
-        await self._socket.send_text(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+        await self._socket.send_text(json.dumps(message, separators=(",", ":")))
