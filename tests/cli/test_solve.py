@@ -60,6 +60,25 @@ def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert "positions of an earlier run" in solve(*arguments, "--nodes", "1000")
 
 
+def test_a_network_guides_the_search_and_every_result_is_kept(tmp_path: Path) -> None:
+    models, out = tmp_path / "run", tmp_path / "out"
+    for side, after in (("black", "first"), ("white", "second")):
+        network = build_network("simple-go", 3, 5, seed=1, filters=(4,), hidden=8, after=after)
+        about = {"encoder": "stones", "rules": "simple-go", "komi": 3.5, "recipe": {"rules": "simple-go"}}
+        save_model(model_file(models, side, 1), network, ModelCard.of(network, **about))
+    arguments = "--size", "5", "--komi", "3.5", "--moves", "C3", "--claim", "black", "--out", str(out)
+    more = "--guide", f"value:{models}", "--threads", "2", "--leaf-nodes", "500"
+    shown = solve(*arguments, *more, "--nodes", "5000")
+    assert "none yet" in shown
+    assert "Open       Black by 4 or more after " in shown
+    (kept,) = out.glob("tree-*.jsonl")
+    searches = len(kept.read_bytes().splitlines())
+    kept.write_bytes(kept.read_bytes() + b"[123, 4")  # torn by a power cut
+    shown = solve(*arguments, *more, "--nodes", "1000")
+    assert f"{searches} searches of an earlier run" in shown
+    assert len(kept.read_bytes().splitlines()) > searches
+
+
 def test_a_game_may_be_given(tmp_path: Path) -> None:
     shown = solve("--size", "3", "--rules", "chinese", "--komi", "0.5", "--moves", "A1 B2", "--out", str(tmp_path))
     assert "White wins at komi 0.5" in shown

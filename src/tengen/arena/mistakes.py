@@ -76,12 +76,12 @@ def find_mistakes(
             continue
         sampled += 1
         report(sampled)
-        winner = _winner(solver, state, nodes)
+        winner = winner_by(solver, state, nodes)
         if winner is None:
             undecided += 1
         elif winner == state.to_play:
             move = agent.choose(state).move
-            after = _winner(solver, state.play(move), nodes)
+            after = winner_by(solver, state.play(move), nodes)
             if after is None:
                 undecided += 1
                 continue
@@ -103,11 +103,14 @@ def _sample(agent: Agent, start: go.State, from_move: int, noise: float, rng: np
     return state
 
 
-def _winner(solver: Solver, state: go.State, nodes: int) -> int | None:
+def winner_by(solver: Solver, state: go.State, nodes: int) -> int | None:
     """Who has won; None if the solver cannot tell."""
-    if state.end_reason == "score":
-        margin = state.score(dead=())
-        return go.BLACK if margin > 0 else go.WHITE if margin < 0 else go.EMPTY
-    if state.is_over:
+    return winner_of(state) if state.is_over else solver.verdict(state, nodes).winner
+
+
+def winner_of(state: go.State) -> int | None:
+    """Who has won a finished game, with all stones alive where it was counted."""
+    if state.end_reason != "score":
         return state.winner()
-    return solver.verdict(state, nodes).winner
+    margin = state.score(dead=())
+    return go.BLACK if margin > 0 else go.WHITE if margin < 0 else go.EMPTY

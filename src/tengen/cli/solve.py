@@ -8,6 +8,7 @@ import typer
 from tengen.cli.solve_check import check
 from tengen.cli.solve_generations import generations
 from tengen.cli.solve_go import go
+from tengen.cli.solve_hold import hold
 from tengen.cli.solve_judge import judge
 from tengen.cli.solve_margins import margins
 
@@ -26,4 +27,5 @@ solve.command()(go)
 solve.command()(margins)
 solve.command()(check)
 solve.command()(judge)
+solve.command()(hold)
 solve.command()(generations)

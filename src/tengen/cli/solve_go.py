@@ -1,9 +1,7 @@
 """`tengen solve go`: who wins a small board, with a proof."""
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,12 +10,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.games.go import State
-    from tengen.learn.run_directory import RunDirectory
     from tengen.solve.extract import Strategy
-    from tengen.solve.go_solver import Claim, Progress, Solver
+    from tengen.solve.go_solver import Claim
 
-_FIRST_BUDGET = 1_000_000
-_SECONDS_BETWEEN_SAVES = 1800
 PROOF_FILE = "proof.safetensors"
 
 
@@ -32,6 +27,12 @@ def go(
         str, typer.Option(help="Whose win to look for: black, white, or both in turn until one is proven.")
     ] = "both",
     memory: Annotated[float, typer.Option(min=0.01, help="Memory for the tables, in GB.")] = 1.0,
+    threads: Annotated[int, typer.Option(min=0, help="Searches side by side on 5x5; 0: one a core.")] = 0,
+    guide: Annotated[
+        str | None,
+        typer.Option(help="An agent that tells how likely moves win, as in value:RUN: where to search first on 5x5."),
+    ] = None,
+    leaf_nodes: Annotated[int, typer.Option(min=1, help="Nodes of each search on 5x5.")] = 50_000,
     nodes: Annotated[int | None, typer.Option(min=1, help="Stop after so many nodes.", show_default=False)] = None,
     out: Annotated[
         Path | None,
@@ -41,8 +42,8 @@ def go(
 ) -> None:
     """Find out who wins by force, and write the winning strategy.
 
-    Boards up to 4x4 are solved whole. On 5x5 a search goes on until one player is found to win: you can stop it at any
-    time, and [bold]the same command goes on[/bold].
+    Boards up to 4x4 are solved whole. On 5x5 many searches, side by side, go on until one player is found to win: you
+    can stop them at any time, and [bold]the same command goes on[/bold].
 
     Both know only the shortest of the repetitions that superko forbids. What they find is proven when
     [cyan]tengen solve check[/cyan] has gone through the strategy with all of them.
@@ -51,7 +52,7 @@ def go(
 
     [cyan]tengen solve go --size 3 --rules chinese --komi 8.5[/cyan]
 
-    [cyan]tengen solve go --size 5 --rules simple-go --komi 3.5 --claim black --memory 4[/cyan]
+    [cyan]tengen solve go --size 5 --komi 3.5 --moves C3 --claim black --guide value:runs/simple-go[/cyan]
     """
     from rich.console import Console
 
@@ -60,6 +61,8 @@ def go(
     if is_cold():
         Console(stderr=True).print("compiling the solver, once: about a minute")
 
+    from tengen._machine import cores
+    from tengen.cli.solve_search import Effort, Screen, guided, open_tree, search_trees, show_replies
     from tengen.games import go as rules_of_go
     from tengen.learn.interrupts import deferred_interrupts
     from tengen.learn.run_directory import RunDirectory
@@ -86,16 +89,21 @@ def go(
         with closing(RunDirectory(folder, settings)):
             _solve_whole(state, claims, folder if proof else None, console)
         return
-    solver = Solver(size, state.rules, memory * 2 / len(claims))
-    with closing(RunDirectory(folder, settings)) as run, deferred_interrupts() as interrupted:
-        _load(solver, claims, folder, console)
-        screen = _Screen(console, run, interrupted, lambda: _save(solver, claims, folder))
-        proven = _search(solver, state, claims, nodes, screen)
-        _save(solver, claims, folder)
+    with (
+        closing(RunDirectory(folder, settings)) as run,
+        deferred_interrupts() as interrupted,
+        guided(guide, state) as hints,
+    ):
+        solver = Solver(size, state.rules, memory * 2 / len(claims))
+        trees = [open_tree(solver, state, one, hints, folder, console) for one in claims]
+        effort = Effort(threads or cores(), leaf_nodes, nodes)
+        proven = search_trees(solver, trees, folder, effort, Screen(console, run, interrupted))
+        for tree in trees:
+            show_replies(tree, state, console)
         console.print(f"Nodes      {solver.nodes:,}")
         if proven is not None:
             _conclude(TableStrategy(solver, proven), state, folder if proof else None, console)
-        elif len(screen.refuted) == len(claims):
+        elif all(tree.verdict is False for tree in trees):
             console.print("Verdict    cannot be proven: it depends on long repetitions, or the other player wins")
         else:
             console.print("Verdict    none yet: the same command goes on")
@@ -105,81 +113,6 @@ def go(
 
 def _suffix(moves: str) -> str:
     return "-" + "-".join(moves.split()).lower() if moves.split() else ""
-
-
-class _Screen:
-    """Shows how a search goes, a line that changes on a terminal, a line a minute elsewhere; and saves now and then."""
-
-    def __init__(
-        self, console: "Console", run: "RunDirectory", interrupted: Callable[[], bool], save: Callable[[], None]
-    ) -> None:
-        self._console, self._run, self._interrupted, self._save = console, run, interrupted, save
-        self._shown, self._saved = 0.0, monotonic()
-        self.refuted: list[Claim] = []
-
-    def report(self, now: "Progress") -> bool:
-        """Take in the progress of a search; returns whether to go on."""
-        pause = 1 if self._console.is_terminal else 60
-        if monotonic() - self._shown >= pause:
-            self._shown = monotonic()
-            speed = now.positions / max(now.seconds, 1e-9)
-            text = (
-                f"{now.claim}: {now.nodes:,} nodes, {speed:,.0f} positions/s, depth {now.depth}, "
-                f"to prove {now.to_prove:,}, to refute {now.to_refute:,}, table {now.fill:.0%}"
-            )
-            self._console.print(text, end="\r" if self._console.is_terminal else "\n", markup=False)
-            self._run.record({"claim": str(now.claim), "nodes": now.nodes, "to_prove": now.to_prove, "fill": now.fill})
-        if monotonic() - self._saved >= _SECONDS_BETWEEN_SAVES:
-            self._save()
-            self._saved = monotonic()
-        return not self._interrupted()
-
-
-def _search(
-    solver: "Solver", state: "State", claims: "list[Claim]", nodes: int | None, screen: _Screen
-) -> "Claim | None":
-    """Look for a proof of each claim in turn, for longer and longer; the claim that is proven, if one is."""
-    budget, left = _FIRST_BUDGET, nodes
-    while len(screen.refuted) < len(claims):
-        for claim in [one for one in claims if one not in screen.refuted]:
-            alone = len(claims) - len(screen.refuted) == 1
-            limit = left if alone else budget if left is None else min(budget, left)
-            before = solver.nodes
-            found = solver.prove(state, claim, screen.report, limit)
-            used = solver.nodes - before
-            if found:
-                return claim
-            if found is False:
-                screen.refuted.append(claim)
-            elif limit is None or used < limit:
-                return None  # interrupted
-            if left is not None:
-                left -= used
-                if left <= 0:
-                    return None
-        budget *= 2
-    return None
-
-
-def _load(solver: "Solver", claims: "list[Claim]", folder: Path, console: "Console") -> None:
-    from tengen.solve.table import load_table
-
-    for claim in claims:
-        path = _table_file(folder, claim)
-        if path.exists():
-            console.print(f"{load_table(solver.table(claim), path):,} positions of an earlier run", markup=False)
-
-
-def _save(solver: "Solver", claims: "list[Claim]", folder: Path) -> None:
-    from tengen.solve.table import save_table
-
-    for claim in claims:
-        if solver.knows(claim):
-            save_table(solver.table(claim), _table_file(folder, claim))
-
-
-def _table_file(folder: Path, claim: "Claim") -> Path:
-    return folder / f"table-{claim.color}-{claim.margin}.npy"
 
 
 def _solve_whole(state: "State", claims: "list[Claim]", folder: Path | None, console: "Console") -> None:

@@ -3,11 +3,11 @@
 phi(n) is how much work it seems to be that the player to move at n gets its way (a: to prove, b: to refute), delta(n)
 the same for the other player. With children c of n,
 
-    phi(n) = min over c of delta(c)        delta(n) = max over c of phi(c) + (number of c with phi(c) > 0) - 1
+    phi(n) = min over c of delta(c)        delta(n) = sum over c of phi(c)
 
-where the maximum, and not the sum, keeps positions that are reached in many ways from being counted in many ways (weak
-proof-number search, Ueda et al. 2008). A node is searched until phi or delta reaches a threshold that is given by its
-parent: that of the second-best child, a little widened.
+A node is searched until phi or delta reaches a threshold that is given by its parent: that of the second-best child,
+widened by a quarter (Pawlewicz and Lew 2007). Numbers count in quarters of a position, so that first guesses can be
+fine.
 
 **Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted.
 Only the repetitions that the last moves alone tell are simply illegal; these are part of a position (the column MARK,
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tengen.games.borrow import borrow
 from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT
-from tengen.solve.bitboard import count, legal_points, margin, neighbours, play
+from tengen.solve.bitboard import connected, count, legal_points, margin, neighbours, play
 from tengen.solve.marks import forbidden, mark_after, mark_after_pass
 from tengen.solve.safety import is_kept
 from tengen.solve.symmetry import position_key
@@ -31,7 +31,9 @@ from tengen.solve.table import HIGHEST_RANK, INFINITY, probe, store
 
 LONGEST: Final = 300  # plies in a line
 _MOST_MOVES: Final = 26
-_TO_MOVE: Final = 2  # points that it is worth to be to move
+_UNIT: Final = 4  # the least guess at a number
+_POINT: Final = 16  # what a point less is worth in numbers
+_TO_MOVE: Final = 6  # points that it is worth to be to move
 _LIKELY: Final = 1 << 20  # a proof number
 _NOWHERE: Final = LONGEST  # no position of the line is repeated
 
@@ -94,8 +96,8 @@ def search(work, table, question, nodes):  # type: ignore[no-untyped-def]
             continue
         child = work.children[depth, best]
         node[CHOICE] = best
-        limit_phi = node[LIMIT_DELTA] - (node[DELTA] - _largest(work, depth))
-        limit_delta = min(node[LIMIT_PHI], second + 1 + second // 4)
+        limit_phi = node[LIMIT_DELTA] - (node[DELTA] - child[PHI])
+        limit_delta = min(node[LIMIT_PHI], second + _UNIT + second // 4)
         depth += 1
         below = line[depth]
         for column in (A, B, MARK, TURN, PASSES, KEY):
@@ -118,20 +120,11 @@ def _keep(table, node, depth):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _largest(work, depth):  # type: ignore[no-untyped-def]
-    """The greatest phi of a node's children."""
-    largest = np.int64(0)
-    for k in range(work.nodes[depth, COUNT]):
-        largest = max(largest, work.children[depth, k, PHI])
-    return largest
-
-
-@njit(cache=True, nogil=True)
 def _sum_up(work, depth):  # type: ignore[no-untyped-def]
     """Set phi and delta of a node by those of its children; returns the best child and the second-best delta."""
     node = work.nodes[depth]
     best, phi, second = 0, np.int64(INFINITY) + 1, np.int64(INFINITY)
-    largest, unsolved = np.int64(0), np.int64(0)
+    total = np.int64(0)
     loop_of_all, loop_of_one = np.int64(_NOWHERE), np.int64(-1)
     longest, shortest = np.int64(0), np.int64(HIGHEST_RANK)
     for k in range(node[COUNT]):
@@ -146,17 +139,16 @@ def _sum_up(work, depth):  # type: ignore[no-untyped-def]
             best, phi, second = k, child[DELTA], min(phi, np.int64(INFINITY))
         elif child[DELTA] < second:
             second = child[DELTA]
-        largest = max(largest, child[PHI])
-        unsolved += child[PHI] > 0
+        total += child[PHI]
     node[PHI] = min(phi, np.int64(INFINITY))
     node[LOOP] = loop_of_one if phi == 0 else loop_of_all
     node[RANK] = 1 + (shortest if phi == 0 else longest)
     if phi == 0:
         node[DELTA] = INFINITY
-    elif unsolved == 0:
+    elif total == 0:
         node[PHI], node[DELTA] = INFINITY, 0
     else:
-        node[DELTA] = min(np.int64(INFINITY) - 1, largest + unsolved - 1)
+        node[DELTA] = min(np.int64(INFINITY) - 1, total)
     return best, second
 
 
@@ -259,17 +251,50 @@ def _assess(table, question, child):  # type: ignore[no-untyped-def]
     if is_kept(b, a, 1 - turn, child[PASSES], question.board, 1 - question.need):
         child[PHI], child[DELTA] = _numbers(False, turn)
         return
-    ahead = _estimate(a, b, question.board) - question.need + (_TO_MOVE if turn == 0 else -_TO_MOVE)
-    to_prove, to_refute = 1 + max(0, -ahead), 1 + max(0, ahead)
+    ahead = _estimate(a, b, turn, question.board) - 2 * question.need + 2 * (_TO_MOVE if turn == 0 else -_TO_MOVE)
+    to_prove, to_refute = _UNIT + _POINT * max(0, -ahead) // 2, _UNIT + _POINT * max(0, ahead) // 2
     child[PHI], child[DELTA] = (to_prove, to_refute) if turn == 0 else (to_refute, to_prove)
 
 
 @njit(cache=True, nogil=True)
-def _estimate(a, b, board):  # type: ignore[no-untyped-def]
-    """A guess at the margin: whose stones are nearer, within two steps."""
+def _estimate(a, b, turn, board):  # type: ignore[no-untyped-def]
+    """A guess at twice the margin: whose stones are nearer, within two steps, and half a point for each liberty.
+    Strings that the next move captures, or cannot save, are left out."""
+    empty = board & ~(a | b)
+    liberties = count(neighbours(a) & empty) - count(neighbours(b) & empty)
+    own, opp = _after_captures(a, b, empty) if turn == 0 else _after_captures(b, a, empty)
+    a, b = (own, opp) if turn == 0 else (opp, own)
     for _ in range(2):
         empty = board & ~(a | b)
         near_a, near_b = neighbours(a) & empty, neighbours(b) & empty
         a |= near_a & ~near_b
         b |= near_b & ~near_a
-    return count(a) - count(b)
+    return 2 * (count(a) - count(b)) + liberties
+
+
+@njit(cache=True, nogil=True)
+def _after_captures(own, opp, empty):  # type: ignore[no-untyped-def]
+    """(own, opp), own being to move, without the largest string of opp's that is in atari; if there is none, without
+    all strings of own that are and stay so."""
+    largest = np.int64(0)
+    left = opp & neighbours(empty)
+    while left:
+        string = connected(left & -left, opp)
+        left &= ~string
+        liberties = neighbours(string) & empty
+        if liberties & (liberties - 1) == 0 and count(string) > count(largest):
+            largest = string
+    if largest:
+        return own, opp & ~largest
+    saved = own
+    left = own & neighbours(empty)
+    while left:
+        string = connected(left & -left, own)
+        left &= ~string
+        last = neighbours(string) & empty
+        if last & (last - 1) == 0:
+            beside = neighbours(last)
+            liberties = (beside | neighbours(beside & own & ~string)) & empty & ~last
+            if liberties & (liberties - 1) == 0:
+                saved &= ~string
+    return saved, opp

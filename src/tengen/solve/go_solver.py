@@ -7,7 +7,6 @@ on long repetitions.
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -23,7 +22,7 @@ from tengen.solve.solution import Position, Solution
 from tengen.solve.symmetry import position_key
 from tengen.solve.table import new_table
 
-SLICE: Final = 100_000  # nodes between two looks at what the caller wants
+SLICE: Final = 100_000  # nodes between two moments at which Ctrl-C is heard
 
 
 @dataclass(frozen=True)
@@ -51,22 +50,6 @@ class Verdict:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far the search for a claim has come."""
-
-    claim: Claim
-    nodes: int
-    positions: int
-    seconds: float
-    depth: int
-    to_prove: int
-    """The proof number: about how many positions have still to be won."""
-    to_refute: int
-    fill: float
-    """The share of the table that is in use."""
-
-
 class Outlook(NamedTuple):
     """A move, and what a search knows of it."""
 
@@ -79,8 +62,6 @@ class Outlook(NamedTuple):
 
 Node = tuple[int, ...]
 """The columns A to KEY of a node of `dfpn`."""
-Report = Callable[[Progress], bool]
-"""Called now and then; returns whether to go on."""
 
 
 def solve(state: go.State, memory: float = 0.25, nodes: int | None = None) -> Verdict:
@@ -131,25 +112,19 @@ class Solver:
         winner = go.EMPTY if len(draws) == 2 else None
         return Verdict(winner, draws, winner is None, self.nodes - before, time.perf_counter() - started)
 
-    def prove(
-        self, state: go.State, claim: Claim, report: Report | None = None, nodes: int | None = None
-    ) -> bool | None:
-        """Whether a claim is true; None if the search was stopped. False only says that this way cannot prove it."""
+    def prove(self, state: go.State, claim: Claim, nodes: int | None = None) -> bool | None:
+        """Whether a claim is true; None if `nodes` were not enough. False only says that this way cannot prove it."""
         self._check(state)
         work = dfpn.new_workspace()
         work.nodes[0, : dfpn.KEY + 1] = node_of(state, claim)
-        started = time.perf_counter()
         while True:
-            left = SLICE if nodes is None else min(SLICE, nodes - int(work.counts[dfpn.NODES]))
             before = int(work.counts[dfpn.NODES])
+            left = SLICE if nodes is None else min(SLICE, nodes - before)
             phi, delta = dfpn.search(work, self.table(claim), self.question(claim), left)
             self.nodes += int(work.counts[dfpn.NODES]) - before
-            ours = state.to_play == claim.color
             if phi == 0 or delta == 0:
-                return bool((phi == 0) == ours)
+                return bool((phi == 0) == (state.to_play == claim.color))
             if nodes is not None and work.counts[dfpn.NODES] >= nodes:
-                return None
-            if report is not None and not report(self._progress(work, claim, started, phi, delta, ours)):
                 return None
 
     def outlook(self, state: go.State, claim: Claim) -> list[Outlook]:
@@ -162,13 +137,13 @@ class Solver:
             Outlook(point_of(child[dfpn.MOVE], self.size), child[dfpn.DELTA], child[dfpn.RANK]) for child in children
         ]
 
-    def best_claim(self, state: go.State, color: int, report: Report | None = None) -> Claim:
+    def best_claim(self, state: go.State, color: int) -> Claim:
         """The largest margin that a player is proven to force, found by halving; at worst the whole board is lost."""
         points = self.size**2
         proven, open_above = -points, points + 1
         while open_above - proven > 1:
             middle = (proven + open_above) // 2
-            if self.prove(state, Claim(color, middle), report):
+            if self.prove(state, Claim(color, middle)):
                 proven = middle
             else:
                 open_above = middle
@@ -195,16 +170,6 @@ class Solver:
         komi = int(state.compensation)
         claims = Claim(go.BLACK, komi), Claim(go.WHITE, -komi)
         return tuple(claim for claim in claims if self.prove(state, claim))
-
-    def _progress(
-        self, work: dfpn.Workspace, claim: Claim, started: float, phi: int, delta: int, ours: bool
-    ) -> Progress:
-        table = self.table(claim)
-        sample = table[: 1 << 16, 0]
-        nodes, positions, deepest = (int(number) for number in work.counts)
-        prove, refute = (phi, delta) if ours else (delta, phi)
-        fill = float(np.count_nonzero(sample)) / len(sample)
-        return Progress(claim, nodes, positions, time.perf_counter() - started, deepest, int(prove), int(refute), fill)
 
     def _check(self, state: go.State) -> None:
         if (state.size, state.rules) != (self.size, self.rules):

@@ -3,13 +3,18 @@
 An entry is two int64: the key, and `phi | delta << 24 | log2(work) << 48 | rank << 54`, where the rank of a proven
 position is how many plies its proof takes at most (0: none is known). A new position takes the place of the one in its
 bucket that took the least work.
+
+Threads may share a table. A bucket is locked by one bit of its first key while an entry is read or written, so that
+nobody sees half of an entry. Functions for whole tables (`save_table`, `load_table`) want no search under way.
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 from tengen._files import atomic_file
@@ -18,6 +23,7 @@ INFINITY: Final = (1 << 24) - 1
 """Of proof numbers: the other side has won."""
 _BUCKET: Final = 4
 _PRESENT: Final = 1 << 57  # so that no key is 0
+_LOCK: Final = 1 << 62  # in the first key of a bucket
 _SPREAD: Final = -7046029254386353131  # 2^64 / golden ratio: multiplicative hashing
 _HALF: Final = (1 << 32) - 1
 ENTRY_BYTES: Final = 16
@@ -79,29 +85,69 @@ def probe(table, key):  # type: ignore[no-untyped-def]
     """(phi, delta, rank) of a position, or zeros if it is not in the table."""
     first = _bucket(table, key) * _BUCKET
     wanted = key | _PRESENT
+    numbers = np.int64(0)
+    _lock(table, first)
     for k in range(first, first + _BUCKET):
-        if table[k, 0] == wanted:
+        if table[k, 0] & ~_LOCK == wanted:
             numbers = table[k, 1]
-            return numbers & INFINITY, numbers >> 24 & INFINITY, numbers >> 54
-    return np.int64(0), np.int64(0), np.int64(0)
+            break
+    _unlock(table, first)
+    return numbers & INFINITY, numbers >> 24 & INFINITY, numbers >> 54
 
 
 @njit(cache=True, nogil=True)
 def store(table, key, phi, delta, work, rank):  # type: ignore[no-untyped-def]
-    """Keep a position's numbers and how many expansions they took."""
+    """Keep a position's numbers and how many expansions they took. What is solved stays so, by its shortest proof:
+    then the rank of a proven position is always above those of the successors that prove it."""
     first = _bucket(table, key) * _BUCKET
     wanted = key | _PRESENT
-    place, least = first, np.int64(1) << 62
-    for k in range(first, first + _BUCKET):
-        if table[k, 0] == wanted:
-            place = k
-            break
-        effort = table[k, 1] >> 48 & 63
-        if effort < least:
-            place, least = k, effort
+    place, least, solved = first, np.int64(1) << 62, False
     effort = np.int64(1)
     while work > 1:
         work >>= 1
         effort += 1
-    table[place, 0] = wanted
-    table[place, 1] = phi | delta << 24 | effort << 48 | min(rank, HIGHEST_RANK) << 54
+    _lock(table, first)
+    for k in range(first, first + _BUCKET):
+        numbers = table[k, 1]
+        if table[k, 0] & ~_LOCK == wanted:
+            place = k
+            solved = numbers & INFINITY == 0 or numbers >> 24 & INFINITY == 0
+            rank = min(rank, numbers >> 54) if solved else rank
+            break
+        if numbers >> 48 & 63 < least:
+            place, least = k, numbers >> 48 & 63
+    if not solved or phi == 0 or delta == 0:
+        table[place, 0] = wanted | _LOCK if place == first else wanted
+        table[place, 1] = phi | delta << 24 | effort << 48 | min(rank, HIGHEST_RANK) << 54
+    _unlock(table, first)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _lock(table, first):  # type: ignore[no-untyped-def]
+    """Wait until nobody else has this bucket."""
+    while _or(table, first, _LOCK) & _LOCK:
+        pass
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _unlock(table, first):  # type: ignore[no-untyped-def]
+    _and(table, first, ~_LOCK)
+
+
+def _update(operation: str, ordering: str) -> Any:
+    """An intrinsic (table, row, bits) that changes the first number of a row in one step, and returns what it was."""
+
+    def update(typing_context, table, row, bits):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            array: Any = make_array(table)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+            index = context.cast(builder, arguments[1], row, types.intp)
+            place = builder.gep(array.data, [builder.add(index, index)])  # two numbers a row
+            number = context.cast(builder, arguments[2], bits, types.int64)
+            return builder.atomic_rmw(operation, place, number, ordering)
+
+        return types.int64(table, row, bits), generate
+
+    return intrinsic(update)
+
+
+_or, _and = _update("or", "acquire"), _update("and", "release")
