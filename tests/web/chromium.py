@@ -107,18 +107,33 @@ class Chromium:
         """What the page shows."""
         return str(self.run("document.body.innerText"))
 
-    def click(self, selector: str, text: str = "") -> None:
-        """Click the middle of the first element that fits, and has this text."""
+    def click(self, selector: str, text: str = "", at: tuple[float, float] = (0.5, 0.5)) -> None:
+        """Click the first element that fits, and has this text: its middle, or `at` this share of width and height.
+
+        A page that is just changing may move it away from under the mouse: then the click is repeated.
+        """
         find = (
             f"[...document.querySelectorAll({json.dumps(selector)})]"
             f".find((one) => one.textContent.trim().startsWith({json.dumps(text)}) && !one.disabled)"
         )
-        self.wait(f"{find} !== undefined", f"no {selector} {text}")
-        self.run(f"{find}.scrollIntoView({{block: 'nearest'}})")
-        box = self.run(
-            f"(() => {{ const b = {find}.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; }})()"
+        where = (
+            f"(() => {{ const one = {find}; if (!one) return null; one.scrollIntoView({{block: 'nearest'}});"
+            f" const b = one.getBoundingClientRect(), x = b.x + b.width * {at[0]}, y = b.y + b.height * {at[1]};"
+            " if (!one.contains(document.elementFromPoint(x, y))) return null;"
+            " window.hit = false;"
+            " one.addEventListener('click', () => { window.hit = true; }, {once: true, capture: true});"
+            " return [x, y]; })()"
         )
-        self.click_at(box[0] + box[2] / 2, box[1] + box[3] / 2)
+
+        def hits() -> bool:
+            self.click_at(*self.wait(where, f"no {selector} {text} that can be clicked"))
+            for _ in range(20):
+                if self.run("window.hit !== false"):  # undefined: the click has led to another page
+                    return True
+                time.sleep(0.05)
+            return False
+
+        wait_until(hits, f"no click reached {selector} {text}")
 
     def click_at(self, x: float, y: float) -> None:
         """Click a place of the window, as a mouse does."""

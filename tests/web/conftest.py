@@ -29,8 +29,16 @@ def page(served: Served) -> Iterator[Page]:
     page.close()
 
 
+@pytest.fixture
+def chromium(browser: Chromium) -> Iterator[Chromium]:
+    """The browser. Nothing of what a test does may make the page report an error."""
+    browser.complaints.clear()
+    yield browser
+    assert [one for one in browser.complaints if "nothing-here" not in one and "favicon" not in one] == []
+
+
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A real browser; without one the test is skipped, but in CI it fails."""
     program = find_chromium()
     missing = ""

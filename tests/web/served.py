@@ -44,7 +44,8 @@ class Page:
     def __init__(self, served: Served) -> None:
         self._open = ExitStack()
         talk, origin = f"ws://127.0.0.1:{served.port}/talk", Origin(served.address)
-        self._socket = self._open.enter_context(connect(talk, origin=origin, proxy=None, max_size=None))
+        socket = connect(talk, origin=origin, proxy=None, max_size=None, ping_timeout=None)  # machines are busy
+        self._socket = self._open.enter_context(socket)
         self._count = 0
         self.news: dict[str, dict[str, Any]] = {}
         """The newest of each topic, put together from what was sent."""

@@ -15,9 +15,12 @@ ACTIONS = (
     "hello play.list play.opponents play.new play.load play.open play.leave play.move play.undo play.again play.dead "
     "play.hint play.estimate play.save play.remove study.new study.load study.game study.open study.go study.play "
     "study.analyse study.whole study.export explain.start explain.step explain.node runs.list runs.open runs.leave "
-    "runs.replay runs.duel nothing"
+    "runs.replay runs.duel match.list match.new match.open match.pause match.resume match.pace match.replay match.save "
+    "nothing"
 ).split()
-FIELDS = "id game options players record move number point node spec visits count name index first second n do".split()
+FIELDS = (
+    "id game options players record move number point node spec visits count name index first second games seconds n do"
+).split()
 VALUES: list[object] = [
     None, True, -1, 0, 1, 7, 10**30, 1e308, float("nan"), "", "go", "microchess", "tictactoe", "C3", "pass", "resign",
     "../../etc/passwd", "x" * 16, "uct:playouts=10", "random", "gtp:sh", "spec:random", "(;SZ[5];B[cc])", "(;" * 50,

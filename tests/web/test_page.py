@@ -1,67 +1,13 @@
-"""The page in a real Chromium: a whole game by clicks, taking back, counting, saving, a reload in the middle."""
+"""The page in a real Chromium: whole games by clicks, taking back, counting, saving, a reload in the middle."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
 
 from tengen.agents.registry import load_agent
 from tengen.games import go
 
 from .chromium import Chromium
+from .clicks import WIDE, move_piece, moves, my_turn, play, saved, start
 from .served import Served
-
-WIDE = (1280, 900)
-
-
-@pytest.fixture(autouse=True)
-def no_complaints(chromium: Chromium) -> Iterator[None]:
-    """Nothing of what a test does may make the page report an error."""
-    chromium.complaints.clear()
-    yield
-    assert [one for one in chromium.complaints if "nothing-here" not in one and "favicon" not in one] == []
-
-
-def start(chromium: Chromium, served: Served, **setup: Any) -> None:
-    """Fill in the form and press Start."""
-    chromium.open(f"{served.address}/nothing-here", *WIDE)  # the same origin, and no page that writes its own
-    chromium.wait("location.pathname === '/nothing-here' && document.readyState === 'complete'")
-    chromium.run(f"localStorage.setItem('setup', {json.dumps(json.dumps(setup))}); localStorage.language = 'en'")
-    chromium.open(f"{served.address}/?second", *WIDE)
-    chromium.wait("location.search === '?second' && document.querySelectorAll('form option').length > 5")
-    chromium.click("button.primary")
-    chromium.wait("document.querySelector('.board') !== null")
-
-
-def point(chromium: Chromium, name: str, cols: int, rows: int, shared: float) -> tuple[float, float]:
-    """Where a point is in the window; `shared`: the width of the edge in cells."""
-    x, y, width, height = chromium.run(
-        "(() => { const b = document.querySelector('.board svg').getBoundingClientRect();"
-        " return [b.x, b.y, b.width, b.height]; })()"
-    )
-    column, row = "ABCDEFGHJKLMNOPQRST".index(name[0].upper()), rows - int(name[1:])
-    return (
-        x + width * (shared + column + 0.5) / (cols + 2 * shared),
-        y + height * (shared + row + 0.5) / (rows + 2 * shared),
-    )
-
-
-def play(chromium: Chromium, name: str, size: int = 5) -> None:
-    """Click a point of a Go board."""
-    edge = 0.62 * max(0.62, min(1.35, size / 9))
-    chromium.click_at(*point(chromium, name, size, size, edge))
-
-
-def moves(chromium: Chromium) -> list[str]:
-    found: list[str] = chromium.run("[...document.querySelectorAll('.moves li')].map((one) => one.textContent)")
-    return found
-
-
-def my_turn(chromium: Chromium) -> bool:
-    """Wait until the agent has moved; whether the game goes on."""
-    chromium.wait("/Your move| wins /.test(document.querySelector('.headline').textContent)")
-    return "Your move" in chromium.run("document.querySelector('.headline').textContent")
 
 
 def test_a_whole_game_by_clicks(chromium: Chromium, served: Served) -> None:
@@ -92,13 +38,30 @@ def test_a_whole_game_by_clicks(chromium: Chromium, served: Served) -> None:
         chromium.wait(f"document.querySelectorAll('.moves li').length > {state.move_number}")
     assert position(moves(chromium)).is_over
     chromium.wait("document.querySelector('.headline').textContent.includes('wins')")
-    chromium.run(
-        "window.saved = []; const usual = URL.createObjectURL;"
-        "URL.createObjectURL = (blob) => { window.saved.push(blob); return usual.call(URL, blob); }; 0"
-    )
-    chromium.click("button", "Save")
-    record = chromium.wait("window.saved.length && window.saved[0].text()")
+    record = saved(chromium)
     assert record.startswith("(;") and "SZ[5]" in record and "PW[zero:go5,sims=8]" in record
+
+
+def test_microchess_with_castling_and_promotion(chromium: Chromium, served: Served) -> None:
+    start(chromium, served, game="microchess", given={}, level="human")
+    game = "c1a2 c5a3 a2b4 a3b4 b1c2 b4c3 d1b1 b5a3 b1a2 a5c5 d2d4 c5c4 d4d5r c3b4 c2b3".split()
+    for number, move in enumerate(game, 1):
+        move_piece(chromium, move)
+        chromium.wait(f"document.querySelectorAll('.moves li').length === {number}")
+    assert moves(chromium) == game
+    chromium.wait("document.querySelector('.headline').textContent === 'White wins · checkmate'")
+    record = saved(chromium)
+    assert "4. O-O-O" in record and "5. Ka2 O-O 6." in record and "7. d5=R" in record and "8. Bb3#" in record
+
+
+def test_a_clock_runs_and_is_lost(chromium: Chromium, served: Served) -> None:
+    clock = {"system": "byoyomi", "minutes": 0, "periods": 2, "period": 1, "increment": 0}
+    start(chromium, served, game="go", given={"size": 5}, level="first-game", side="1", clock=clock)
+    chromium.wait("document.querySelector('.clock.runs') !== null")
+    assert chromium.run("document.querySelectorAll('.clock').length") == 1, "the agent has none"
+    chromium.wait("document.querySelector('.headline').textContent === 'White wins · time'")
+    chromium.wait("document.querySelector('.clock').textContent === '0:00'")
+    assert "RE[W+T]" in saved(chromium)
 
 
 RECORD = "(;GM[1]SZ[5]KM[3.5]PB[<b>A</b>]C[<img src=x onerror=alert(1)>];B[cc];W[cd];B[bd](;W[dc];B[db])(;W[bc];B[cb]))"
@@ -119,7 +82,11 @@ def test_a_record_is_walked_through_and_analysed(chromium: Chromium, served: Ser
     chromium.press("ArrowDown")
     chromium.wait("document.querySelectorAll('.tree .node')[6].classList.contains('here')")
     chromium.press("a")
-    chromium.wait("document.querySelectorAll('.candidates tbody tr').length > 1")
+    below = "document.querySelector('.panel .narrow').getBoundingClientRect().top"
+    chromium.wait("document.querySelector('.candidates') !== null")
+    place = chromium.run(below)
+    chromium.wait("document.querySelectorAll('.candidates tbody button').length > 3")
+    assert chromium.run(below) == place, "what is below stays where it is while moves come in"
     chromium.wait("document.querySelector('.mark.best') !== null")
     chromium.click(".layers button", "Ownership")
     chromium.wait("document.querySelectorAll('.owner').length > 5")

@@ -44,6 +44,16 @@ def test_two_people_play_take_back_and_count(page: Page) -> None:
     assert page.wait("game", lambda view: view["count"] is None)["over"] is False
 
 
+def test_the_chance_is_that_of_the_first_player_whoever_moved_last(page: Page) -> None:
+    name = begin(page, ("human", "spec:zero:go5,sims=16"), **SMALL)
+    for number in (1, 3):  # Black passes, and has lost: White knows it after its move, and when it passes too
+        page.ask("play.move", id=name, move="pass", number=number - 1)
+        view = page.wait("game", lambda view: view["number"] == number + 1 or view["over"])  # noqa: B023
+        assert view["chance"] < 0.5
+        if view["over"]:
+            break
+
+
 def test_only_what_has_changed_is_sent(page: Page) -> None:
     name = begin(page, **SMALL)
     page.news["game"] = {"number": 0}

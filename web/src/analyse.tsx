@@ -3,14 +3,15 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Board, type Mark } from "./board";
 import { Chart } from "./chart";
 import { download } from "./play";
-import { asOptions, GameOptions, OpenRecord, Select } from "./setup";
+import { asOptions, GameChoice, OpenRecord, Select } from "./setup";
 import { type AnalysisView, type Catalogue, type GraphView, type MoveInfo, squaresOf, type StudyPosition, type StudyTree } from "./shapes";
 import { ask, drop, useConnected, useTopic } from "./talk";
 import { childrenOf, lineThrough, MoveTree } from "./tree";
-import { of, t, type Word } from "./words";
+import { head, of, t, type Word } from "./words";
 
 type Layer = "candidates" | "prior" | "visits" | "value" | "ownership" | "nothing";
 const LAYERS: Layer[] = ["candidates", "prior", "visits", "value", "ownership", "nothing"];
+const SHOWN = 8; // moves in the table
 const SERIOUS = 0.06; // how much of the chance a mistake costs
 
 export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalogue; onStudy: (id: string) => void; empty?: Word }) {
@@ -29,12 +30,7 @@ export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalog
       </div>
       <form class="card" onSubmit={(event) => { event.preventDefault(); begin("study.new", { game: name, options: asOptions(game, given) }); }}>
         <h2>{t("emptyBoard")}</h2>
-        <div class="segments wide" role="group" aria-label={t("game")}>
-          {catalogue.games.map((one) => (
-            <button type="button" key={one.name} aria-pressed={one.name === name} onClick={() => { setName(one.name); setGiven(one.name === "go" ? { size: 9 } : {}); }}>{of("game", one.name)}</button>
-          ))}
-        </div>
-        <GameOptions game={game} given={given} onChange={setGiven} />
+        <GameChoice catalogue={catalogue} game={game} given={given} onChange={(chosen, options) => { setName(chosen); setGiven(options); }} />
         <button class="primary" type="submit">{t("start")}</button>
       </form>
     </main>
@@ -51,6 +47,7 @@ export interface Study {
   go: (node: number | undefined) => void;
   play: (move: string) => void;
   step: (by: number) => void;
+  sibling: (by: number) => void;
   act: (action: string, fields?: Record<string, unknown>) => Promise<any>;
 }
 
@@ -59,39 +56,39 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
   const tree = useTopic<StudyTree>("study");
   const position = useTopic<StudyPosition>("position");
   const [problem, setProblem] = useState("");
-  const aim = useRef<number | null>(null); // where we asked to go, until we are there: keys may be faster than the server
+  const aim = useRef({ node: 0, asked: false }); // where we are, or asked to go: keys are faster than the server and than drawing
   const act = (action: string, fields: Record<string, unknown> = {}) =>
     ask(action, { id, ...fields }).then((answer) => (setProblem(""), answer), (error: Error) => setProblem(error.message));
   useConnected(() => void ask("study.open", { id }).catch(onGone), [id]);
   useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
   const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
   if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem || "…"}</main>;
-  if (aim.current === position.node) aim.current = null;
-  const here = position.node;
+  if (!aim.current.asked || aim.current.node === position.node) aim.current = { node: position.node, asked: false };
   const go = (node: number | undefined) => {
     if (node === undefined || node < 0) return;
-    aim.current = node;
-    void ask("study.go", { id, node }).catch((error: Error) => { aim.current = null; setProblem(error.message); });
+    aim.current = { node, asked: true };
+    void ask("study.go", { id, node }).catch((error: Error) => { aim.current.asked = false; setProblem(error.message); });
   };
   const play = (move: string) => {
-    aim.current = null;
+    aim.current.asked = false;
     void act("study.play", { node: position.node, move });
   };
   const step = (by: number) => {
-    const line = lineThrough(tree, aim.current ?? here);
-    go(line[Math.max(0, Math.min(line.length - 1, line.indexOf(aim.current ?? here) + by))]);
+    const { node } = aim.current;
+    const line = lineThrough(tree, node);
+    go(line[Math.max(0, Math.min(line.length - 1, line.indexOf(node) + by))]);
   };
-  return <>{show({ id, tree, position, children, problem, go, play, step, act })}</>;
+  const sibling = (by: number) => {
+    const { node } = aim.current;
+    const all = node === 0 ? [] : children[tree.parents[node]];
+    go(all[all.indexOf(node) + by]);
+  };
+  return <>{show({ id, tree, position, children, problem, go, play, step, sibling, act })}</>;
 }
 
 /** Arrow keys, Home and End walk through a study, as long as the component is there. */
-export function useWalking({ tree, position, children, step, go }: Study, others: Record<string, () => void> = {}): void {
+export function useWalking({ step, sibling }: Study, others: Record<string, () => void> = {}): void {
   useEffect(() => {
-    function sibling(by: number): void {
-      if (position.node === 0) return;
-      const all = children[tree.parents[position.node]];
-      go(all[all.indexOf(position.node) + by]);
-    }
     function key(event: KeyboardEvent): void {
       if (/INPUT|TEXTAREA|SELECT/.test((event.target as HTMLElement).tagName) || event.ctrlKey || event.metaKey) return;
       const keys: Record<string, () => void> = {
@@ -165,7 +162,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
           <div class="segments layers" role="group" aria-label={t("show")}>
             {LAYERS.map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
           </div>
-          {best.length > 0 && <Candidates best={best} hovered={hovered} onHover={setHovered} onPlay={play} />}
+          {on && <Candidates best={best} hovered={hovered} onHover={setHovered} onPlay={play} />}
         </div>
         <div class="card">
           <div class="row">
@@ -215,12 +212,13 @@ export function Analysts({ tree, spec, onChange }: { tree: StudyTree; spec: stri
   );
 }
 
+/** The best moves. There is room for all of them from the start, so that nothing moves while they come in. */
 function Candidates({ best, hovered, onHover, onPlay }: { best: MoveInfo[]; hovered: string | null; onHover: (move: string | null) => void; onPlay: (move: string) => void }) {
   return (
-    <table class="candidates">
-      <thead><tr><th>{t("move")}</th><th>{t("chance")}</th><th>{t("points")}</th><th>{t("visits")}</th><th>{t("layer.prior")}</th></tr></thead>
+    <table class="candidates still">
+      <thead><tr>{(["move", "chance", "points", "visits", "layer.prior"] as Word[]).map((word) => <th key={word}>{head(word)}</th>)}</tr></thead>
       <tbody>
-        {best.slice(0, 8).map((move) => (
+        {best.slice(0, SHOWN).map((move) => (
           <tr key={move.move} class={move.move === hovered ? "hovered" : ""} onPointerEnter={() => onHover(move.move)} onPointerLeave={() => onHover(null)}>
             <td><button class="quiet-button" title={move.pv.join(" ")} onFocus={() => onHover(move.move)} onBlur={() => onHover(null)} onClick={() => onPlay(move.move)}>{move.move}</button></td>
             <td>{(move.chance * 100).toFixed(1)}%</td>
@@ -229,6 +227,7 @@ function Candidates({ best, hovered, onHover, onPlay }: { best: MoveInfo[]; hove
             <td>{(move.prior * 100).toFixed(1)}%</td>
           </tr>
         ))}
+        {Array.from({ length: Math.max(0, SHOWN - best.length) }, (_, i) => <tr key={`room ${i}`} aria-hidden="true"><td colSpan={5} /></tr>)}
       </tbody>
     </table>
   );

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Analyse, AnalyseStart, WithStudy } from "./analyse";
 import { Explain } from "./explain";
 import { Learn } from "./learn";
+import { Match, MatchStart } from "./match";
 import { Play } from "./play";
 import { Setup } from "./setup";
 import { type Catalogue } from "./shapes";
@@ -13,7 +14,7 @@ import { currentLanguage, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
-const PARTS: Word[] = ["play", "analyse", "explain", "learn"];
+const PARTS: Word[] = ["play", "analyse", "explain", "match", "learn"];
 type Theme = "auto" | "light" | "dark";
 
 function App() {
@@ -51,6 +52,8 @@ function Part({ name, rest, catalogue }: { name: string; rest: string | undefine
       return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
     case "explain":
       return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
+    case "match":
+      return rest ? <Match key={rest} id={rest} onLeave={() => go("#/match")} onStudy={(id) => go(`#/analyse/${id}`)} /> : <MatchStart catalogue={catalogue} onMatch={(id) => go(`#/match/${id}`)} />;
     case "learn":
       return <Learn name={rest === undefined ? "" : decodeURIComponent(rest)} onStudy={(id) => go(`#/analyse/${id}`)} onGame={(id) => go(`#/play/${id}`)} />;
     default:

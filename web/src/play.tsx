@@ -1,8 +1,9 @@
 // A game that is being played.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Board, type Mark } from "./board";
+import { Clock } from "./clock";
 import { levelName } from "./setup";
-import { type GameView, pointIndex, pointName, squaresOf } from "./shapes";
+import { type GameView, pointIndex, pointName, squaresOf, type View } from "./shapes";
 import { stoneSound } from "./sound";
 import { ask, drop, useConnected, useTopic } from "./talk";
 import { of, t } from "./words";
@@ -75,7 +76,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
           {shown.problem && <button onClick={() => void act("play.again")}>{t("again")}</button>}
           <div class="actions">
             {shown.territory && <button disabled={!mine || !shown.canPass} onClick={() => move("pass")}>{t("pass")}</button>}
-            <button disabled={shown.moveList.length === 0} onClick={() => void act("play.undo")}>{shown.over && shown.count ? t("resume") : t("undo")}</button>
+            <button disabled={shown.moveList.length === 0 || shown.reason === "time"} onClick={() => void act("play.undo")}>{shown.over && shown.count ? t("resume") : t("undo")}</button>
             <button disabled={!mine} onClick={() => void act("play.hint")}>{t("hint")}</button>
             {shown.territory && <button disabled={shown.over} onClick={() => void act("play.estimate")}>{t("score")}</button>}
             <button disabled={!mine} onClick={() => setResigning(true)}>{t("resign")}</button>
@@ -114,14 +115,24 @@ function Player({ game, player }: { game: GameView; player: number }) {
   const turn = !game.over && game.toPlay === player;
   const name = spec === "" ? (game.specs.includes("") && game.specs[2 - player] !== "" ? t("you") : of("player", game.players[player - 1])) : levelName(game.sides[player - 1]);
   return (
+    <PlayerCard turn={turn} chip={<Chip game={game} player={player} />} name={name} about={spec || of("player", game.players[player - 1])}>
+      {game.captures && <span class="captures" title={t("captured")}><b>{game.captures[player - 1]}</b><span> {t("captured")}</span></span>}
+      {game.clock && spec === "" && <Clock clock={game.clock} player={player} />}
+      {turn && game.thinking && <span class="dots" role="status" aria-label={t("thinking")}><i /><i /><i /></span>}
+    </PlayerCard>
+  );
+}
+
+/** Who plays one side, and what else there is to show of it. */
+export function PlayerCard({ turn, chip, name, about, children }: { turn: boolean; chip: preact.ComponentChild; name: string; about: string; children?: preact.ComponentChildren }) {
+  return (
     <div class={`card player ${turn ? "turn" : ""}`}>
-      <Chip game={game} player={player} />
+      {chip}
       <div class="who">
         <strong>{name}</strong>
-        <span class="quiet">{spec || of("player", game.players[player - 1])}</span>
+        <span class="quiet">{about}</span>
       </div>
-      {game.captures && <span class="captures" title={t("captured")}><b>{game.captures[player - 1]}</b> {t("captured")}</span>}
-      {turn && game.thinking && <span class="dots" role="status" aria-label={t("thinking")}><i /><i /><i /></span>}
+      {children}
     </div>
   );
 }
@@ -133,9 +144,9 @@ export function Chip({ game, player }: { game: { board: string; symbols?: string
   return <span class={`chip ${black ? "black" : "white"}`} />;
 }
 
-function Chance({ game }: { game: GameView }) {
-  const mover = game.over ? game.toPlay : 3 - game.toPlay; // who decided last
-  const first = mover === 1 ? game.chance! : 1 - game.chance!;
+/** The chance of the first player, as who moved last saw it. */
+export function Chance({ game }: { game: View & { chance: number | null; note: string } }) {
+  const first = game.chance!;
   return (
     <div class="chance" title={game.note}>
       <div class={`bar ${game.board}`}><i style={{ width: `${first * 100}%` }} /></div>

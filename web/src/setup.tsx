@@ -1,5 +1,6 @@
 // Before a game: what to play, against whom; and the games that were played here.
 import { useEffect, useState } from "preact/hooks";
+import { ClockChoice, NO_CLOCK, timeControl } from "./clock";
 import { type Catalogue, type GameInfo, type OpponentInfo } from "./shapes";
 import { ask, useConnected } from "./talk";
 import { of, t, type Word } from "./words";
@@ -80,72 +81,110 @@ export function asOptions(game: GameInfo, given: Choice): Choice {
   return small ? { ...given, komi: 3.5 } : given;
 }
 
-export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id: string) => void }) {
-  const kept = JSON.parse(localStorage.getItem("setup") ?? "{}");
-  const [name, setName] = useState<string>(catalogue.games.some((one) => one.name === kept.game) ? kept.game : "go");
-  const [given, setGiven] = useState<Choice>(kept.given ?? { size: 9 });
-  const [side, setSide] = useState<string>(kept.side ?? "1");
-  const [level, setLevel] = useState<string>(kept.level ?? "beginner");
-  const [spec, setSpec] = useState<string>(kept.spec ?? "uct:playouts=1000");
-  const [levels, setLevels] = useState<OpponentInfo[]>([]);
-  const [games, setGames] = useState<Listed[] | null>(null);
-  const [problem, setProblem] = useState("");
-  const game = catalogue.games.find((one) => one.name === name)!;
-  const options = asOptions(game, given);
+/** Which game, and how. */
+export function GameChoice({ catalogue, game, given, onChange }: { catalogue: Catalogue; game: GameInfo; given: Choice; onChange: (name: string, given: Choice) => void }) {
+  return (
+    <>
+      <div class="segments wide" role="group" aria-label={t("game")}>
+        {catalogue.games.map((one) => (
+          <button type="button" key={one.name} aria-pressed={one === game} onClick={() => onChange(one.name, one.name === "go" ? { size: 9 } : {})}>
+            {of("game", one.name) === one.name ? one.title : of("game", one.name)}
+          </button>
+        ))}
+      </div>
+      <GameOptions game={game} given={given} onChange={(changed) => onChange(game.name, changed)} />
+    </>
+  );
+}
 
-  useConnected(() => void ask<Listed[]>("play.list").then(setGames, () => setGames([])), []);
+/** An agent, or a person where that is possible. */
+export interface Player {
+  level: string;
+  /** For the level `spec`. */
+  spec: string;
+}
+
+/** How the server is told who plays. */
+export function playerKey({ level, spec }: Player): string {
+  return level === "spec" ? `spec:${spec}` : level;
+}
+
+/** A player that can play here: levels differ from game to game. */
+export function possible(player: Player, levels: OpponentInfo[]): Player {
+  return levels.length === 0 || ["human", "spec", ...levels.map((one) => one.key)].includes(player.level) ? player : { ...player, level: "casual" };
+}
+
+export function PlayerChoice({ label, player, levels, human = false, onChange }: { label: string; player: Player; levels: OpponentInfo[]; human?: boolean; onChange: (player: Player) => void }) {
+  const info = levels.find((one) => one.key === player.level);
+  const people: [string, string][] = human ? [["human", t("level.human")]] : [];
+  return (
+    <>
+      <Field label={label}>
+        <Select
+          value={player.level}
+          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key)]), ["spec", t("bySpec")]]}
+          onChange={(level) => onChange({ ...player, level })}
+        />
+      </Field>
+      {player.level === "spec" && (
+        <Field label={t("spec")}><input class="mono" value={player.spec} maxLength={200} spellcheck={false} onChange={(e) => onChange({ ...player, spec: e.currentTarget.value })} /></Field>
+      )}
+      {info && <p class="about-level"><code>{info.spec}</code>{info.measured && <> · {info.measured}</>}</p>}
+    </>
+  );
+}
+
+/** A form that is kept in the browser: the game with its options, and who can play it. */
+export function useGameForm<Rest extends object>(catalogue: Catalogue, key: string, usual: Rest) {
+  const [form, setForm] = useState<{ game: string; given: Choice } & Rest>({ game: "go", given: { size: 9 }, ...usual, ...JSON.parse(localStorage.getItem(key) ?? "{}") });
+  const [levels, setLevels] = useState<OpponentInfo[]>([]);
+  const [problem, setProblem] = useState("");
+  const game = catalogue.games.find((one) => one.name === form.game) ?? catalogue.games.find((one) => one.name === "go")!;
+  const options = asOptions(game, form.given);
+  useEffect(() => localStorage.setItem(key, JSON.stringify(form)), [form]);
   useEffect(() => {
-    localStorage.setItem("setup", JSON.stringify({ game: name, given, side, level, spec }));
     let stale = false;
-    ask<OpponentInfo[]>("play.opponents", { game: name, options }).then(
+    ask<OpponentInfo[]>("play.opponents", { game: game.name, options }).then(
       (found) => !stale && (setLevels(found), setProblem("")),
       (error: Error) => !stale && setProblem(error.message),
     );
     return () => void (stale = true);
-  }, [name, JSON.stringify(options), side, level, spec]);
+  }, [game.name, JSON.stringify(options)]);
+  const set = (changed: Partial<typeof form>) => setForm((now) => ({ ...now, ...changed }));
+  return { form, set, game, options, levels, problem, setProblem };
+}
 
-  const chosen = level === "human" || level === "spec" || levels.some((one) => one.key === level) ? level : "casual";
-  const info = levels.find((one) => one.key === chosen);
+export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id: string) => void }) {
+  const { form, set, game, options, levels, problem, setProblem } = useGameForm(catalogue, "setup", { side: "1", level: "beginner", spec: "uct:playouts=1000", clock: NO_CLOCK });
+  const [games, setGames] = useState<Listed[] | null>(null);
+  useConnected(() => void ask<Listed[]>("play.list").then(setGames, () => setGames([])), []);
+
+  const opponent = possible(form, levels);
+  const watching = form.side === "watch" && opponent.level !== "human";
   function players(): [string, string] {
-    const other = chosen === "spec" ? `spec:${spec}` : chosen;
-    if (chosen === "human") return ["human", "human"];
-    return side === "watch" ? [other, other] : side === "1" ? ["human", other] : [other, "human"];
+    const other = playerKey(opponent);
+    if (other === "human") return ["human", "human"];
+    return watching ? [other, other] : form.side === "1" ? ["human", other] : [other, "human"];
   }
   const begin = (action: string, fields: Record<string, unknown>) =>
-    ask<{ id: string }>(action, { ...fields, players: players() }).then(({ id }) => onGame(id), (error: Error) => setProblem(error.message));
+    ask<{ id: string }>(action, { ...fields, players: players(), clock: watching ? null : timeControl(form.clock) }).then(({ id }) => onGame(id), (error: Error) => setProblem(error.message));
 
   return (
     <main class="setup">
-      <form class="card" onSubmit={(event) => { event.preventDefault(); void begin("play.new", { game: name, options }); }}>
+      <form class="card" onSubmit={(event) => { event.preventDefault(); void begin("play.new", { game: game.name, options }); }}>
         <h1>{t("newGame")}</h1>
-        <div class="segments wide" role="group" aria-label={t("game")}>
-          {catalogue.games.map((one) => (
-            <button type="button" key={one.name} aria-pressed={one.name === name} onClick={() => { setName(one.name); setGiven(one.name === "go" ? { size: 9 } : {}); }}>
-              {of("game", one.name) === one.name ? one.title : of("game", one.name)}
-            </button>
-          ))}
-        </div>
-        <GameOptions game={game} given={given} onChange={setGiven} />
-        <Field label={t("opponent")}>
-          <Select
-            value={chosen}
-            choices={[["human", t("level.human")], ...levels.map((one): [string, string] => [one.key, levelName(one.key)]), ["spec", t("bySpec")]]}
-            onChange={setLevel}
-          />
-        </Field>
-        {chosen === "spec" && (
-          <Field label={t("spec")}><input class="mono" value={spec} maxLength={200} spellcheck={false} onChange={(e) => setSpec(e.currentTarget.value)} /></Field>
-        )}
-        {info && <p class="about-level"><code>{info.spec}</code>{info.measured && <> · {info.measured}</>}</p>}
-        {chosen !== "human" && (
+        <GameChoice catalogue={catalogue} game={game} given={form.given} onChange={(name, given) => set({ game: name, given })} />
+        <PlayerChoice label={t("opponent")} player={opponent} levels={levels} human onChange={({ level, spec }) => set({ level, spec })} />
+        {opponent.level !== "human" && (
           <Field label={t("yourSide")}>
             <div class="segments wide">
               {[["1", of("player", game.players[0])], ["2", of("player", game.players[1])], ["watch", t("watch")]].map(([key, text]) => (
-                <button type="button" key={key} aria-pressed={side === key} onClick={() => setSide(key)}>{text}</button>
+                <button type="button" key={key} aria-pressed={form.side === key} onClick={() => set({ side: key })}>{text}</button>
               ))}
             </div>
           </Field>
         )}
+        {!watching && <ClockChoice form={form.clock} onChange={(clock) => set({ clock })} />}
         {problem && <p class="problem" role="alert">{problem}</p>}
         <button class="primary" type="submit">{t("start")}</button>
       </form>
@@ -201,9 +240,9 @@ export function Field({ label, children }: { label: string; children: preact.Com
   return <label class="field"><span>{label}</span>{children}</label>;
 }
 
-export function Select({ value, choices, onChange }: { value: string; choices: [string, string][]; onChange: (value: string) => void }) {
+export function Select({ value, choices, onChange, label }: { value: string; choices: [string, string][]; onChange: (value: string) => void; label?: string }) {
   return (
-    <select value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+    <select value={value} aria-label={label} onChange={(e) => onChange(e.currentTarget.value)}>
       {choices.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
     </select>
   );

@@ -1,4 +1,4 @@
-// What the server sends: see positions.py and play_room.py.
+// What the server sends: see positions.py, play_room.py, match_room.py and study_room.py.
 export interface View {
   game: string;
   players: [string, string];
@@ -34,6 +34,23 @@ export interface Count {
   correctable: boolean;
 }
 
+/** In seconds; see clocks.py. */
+export interface TimeControl {
+  main: number;
+  periods: number;
+  period: number;
+  increment: number;
+}
+
+export interface ClockView extends TimeControl {
+  /** Main time and periods of each player at the beginning of the turn. */
+  left: [[number, number], [number, number]];
+  player: number;
+  used: number;
+  running: boolean;
+  lost: number;
+}
+
 export interface GameView extends View {
   id: string;
   title: string;
@@ -48,6 +65,7 @@ export interface GameView extends View {
   chance: number | null;
   marks: { hints?: { move: string; chance: number | null }[]; owners?: string; margin?: number };
   count: Count | null;
+  clock: ClockView | null;
 }
 
 export interface OptionInfo {
@@ -78,6 +96,46 @@ export interface OpponentInfo {
   key: string;
   spec: string;
   measured: string;
+}
+
+// ---------------------------------------------------------------------------------------------------- matches
+
+export interface MatchScore {
+  wins: number;
+  losses: number;
+  draws: number;
+  score: number | null;
+  score_interval: [number, number];
+}
+
+export interface MatchInfo {
+  id: string;
+  about: string;
+  sides: [string, string];
+  games: number;
+  summary: { games: number; a: MatchScore; b: MatchScore };
+}
+
+type Side = "a" | "b";
+
+export interface MatchView extends MatchInfo {
+  players: [string, string];
+  specs: [string, string];
+  warnings: string[];
+  underWay: boolean;
+  waiting: boolean;
+  pace: number;
+  problem: string;
+  /** First player, winner, result, ending, what the loser of a forfeit did wrong, length. */
+  results: [Side, Side | null, string, string, string, number][];
+}
+
+export interface MatchBoard extends View {
+  id: string;
+  round: number;
+  first: Side;
+  chance: number | null;
+  note: string;
 }
 
 // ------------------------------------------------------------------------------------------------ coordinates

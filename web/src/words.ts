@@ -15,7 +15,7 @@ const table = {
   handicap: ["Handicap", "접바둑"],
   none: ["none", "없음"],
   yourSide: ["You play", "내 돌"],
-  watch: ["watch", "관전"],
+  watch: ["Watch", "관전"],
   bothSides: ["both", "둘 다"],
   opponent: ["Opponent", "상대"],
   bySpec: ["by spec…", "직접 지정…"],
@@ -113,6 +113,39 @@ const table = {
   playIt: ["Let them play", "대국 보기"],
   crossTable: ["Cross table: the score of the row against the column", "대전표: 가로줄의 점수"],
   rating: ["Rating", "레이팅"],
+  clock: ["Clock", "시계"],
+  byoyomi: ["Byo-yomi", "초읽기"],
+  fischer: ["Fischer", "피셔"],
+  mainMinutes: ["Main time, minutes", "기본 시간(분)"],
+  periods: ["Periods", "횟수"],
+  periodSeconds: ["Seconds each", "1회(초)"],
+  increment: ["Seconds added a move", "수당 추가(초)"],
+  newMatch: ["New match", "새 매치"],
+  matches: ["Matches", "매치 목록"],
+  noMatches: ["No matches yet.", "아직 매치가 없습니다."],
+  agent: ["Agent", "에이전트"],
+  agentA: ["Agent A", "에이전트 A"],
+  agentB: ["Agent B", "에이전트 B"],
+  games: ["Games", "대국 수"],
+  moveNumber: ["Move", "수"],
+  gameNumber: ["Game", "대국"],
+  matchHint: ["Two games each begin with the same random opening, with colours reversed.", "두 판씩 같은 무작위 초반으로, 흑백을 바꾸어 둡니다."],
+  matchMemory: ["A match goes on while its page is open; save the games that you want to keep.", "매치는 이 페이지가 열려 있는 동안 진행됩니다. 남길 대국은 저장하세요."],
+  pace: ["Pace", "속도"],
+  paceFast: ["as fast as they can", "최대한 빠르게"],
+  paceTwo: ["2 moves a second", "초당 2수"],
+  paceOne: ["1 move a second", "초당 1수"],
+  paceSlow: ["a move in 3 seconds", "3초에 1수"],
+  finished: ["finished", "종료"],
+  stopped: ["stopped", "멈춤"],
+  waiting: ["waiting for other matches", "다른 매치를 기다리는 중"],
+  won: ["Won", "승"],
+  drawn: ["Drawn", "무"],
+  lost: ["Lost", "패"],
+  share: ["Share", "승률"],
+  interval: ["95% range", "95% 구간"],
+  result: ["Result", "결과"],
+  replay: ["Replay", "다시 보기"],
   "level.human": ["Another person here", "같은 화면의 사람"],
   "level.first-game": ["First game", "첫 대국"],
   "level.beginner": ["Beginner", "입문"],
@@ -138,6 +171,9 @@ const table = {
   "reason.score": ["score", "계가"],
   "reason.checkmate": ["checkmate", "체크메이트"],
   "reason.stalemate": ["stalemate", "스테일메이트"],
+  "reason.time": ["time", "시간"],
+  "reason.forfeit": ["forfeit", "몰수"],
+  "reason.move limit": ["move limit", "수 제한"],
 } satisfies Record<string, [string, string]>;
 
 export type Word = keyof typeof table;
@@ -165,6 +201,12 @@ export function setLanguage(chosen: Language): void {
 export function t(word: Word): string {
   const [english, korean] = table[word];
   return language === "ko" ? korean || english : english;
+}
+
+/** The same at the head of a column. */
+export function head(word: Word): string {
+  const text = t(word);
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The same for words that come from the server: `of("level", "beginner")`; unknown ones are shown as they are. */

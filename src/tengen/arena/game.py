@@ -9,7 +9,7 @@ counted as it stands. In other games the move limit is a draw.
 import threading
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -74,21 +74,52 @@ def play_game(
     >>> record.winner == tengen.go.BLACK, record.ending
     (True, 'score')
     """
-    game = game_of(start)
-    limit = game.max_moves(game.options_of(start)) if max_moves is None else max_moves
     agents = {FIRST: first, SECOND: second}
-    state, turns = start, list[Turn]()
-    while not state.is_over and state.move_number < limit:
+    game = OngoingGame.begin(start, max_moves)
+    while not game.is_over:
         if stop is not None and stop.is_set():
             raise GameStopped
-        player, began = state.to_play, time.perf_counter()
+        game = game.step(agents[game.state.to_play], seconds)
+    return game.record()
+
+
+@dataclass(frozen=True)
+class OngoingGame:
+    """A game between decisions, for whoever shows it as it goes on; `play_game` goes through it to the end."""
+
+    state: AnyState
+    limit: int
+    """The number of moves at which the game ends."""
+    turns: tuple[Turn, ...] = ()
+    fault: str = ""
+    """What the player to move did wrong; that ends the game."""
+
+    @classmethod
+    def begin(cls, start: AnyState, max_moves: int | None = None) -> "OngoingGame":
+        """A game without a decision; `max_moves` as in `play_game`."""
+        game = game_of(start)
+        return cls(start, game.max_moves(game.options_of(start)) if max_moves is None else max_moves)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody decides any more."""
+        return bool(self.fault) or self.state.is_over or self.state.move_number >= self.limit
+
+    def step(self, agent: Agent, seconds: float | None = None) -> "OngoingGame":
+        """The game after a decision of the agent whose turn it is."""
+        player, began = self.state.to_play, time.perf_counter()
         try:
-            decision = _decide(agents[player], state, seconds)
+            decision = _decide(agent, self.state, seconds)
         except _Fault as fault:
-            return forfeited(state, player, str(fault), tuple(turns))
-        turns.append(Turn(player, decision, time.perf_counter() - began))
-        state = state.play(decision.move)
-    return _finished(state, tuple(turns))
+            return replace(self, fault=str(fault))
+        turn = Turn(player, decision, time.perf_counter() - began)
+        return replace(self, state=self.state.play(decision.move), turns=(*self.turns, turn))
+
+    def record(self) -> GameRecord:
+        """The finished game."""
+        if self.fault:
+            return forfeited(self.state, self.state.to_play, self.fault, self.turns)
+        return _finished(self.state, self.turns)
 
 
 def forfeited(state: AnyState, loser: int, reason: str, turns: tuple[Turn, ...] = ()) -> GameRecord:

@@ -205,8 +205,8 @@ def run_matches(
 
         for (number, game), record in stack.enter_context(GameWorkers(missing, workers, play)):
             match = matches[number][0]
-            result = _to_result(match, game, record)
-            kept[number].record(result, _written(match, game, record))
+            result = result_of(match, game, record)
+            kept[number].record(result, written(match, game, record))
             on_result(number, result)
         return [
             [folder.results[game] for game in range(1, match.games + 1)] for folder, (match, _) in zip(kept, matches)
@@ -241,6 +241,43 @@ def play_match_game(
         )
 
 
+def result_of(match: Match, game: int, record: GameRecord) -> GameResult:
+    """How a game of the match went."""
+    first = first_of(match, game)
+    numbers = (FIRST, SECOND) if first == "a" else (SECOND, FIRST)
+    players: dict[int, Player] = {numbers[0]: "a", numbers[1]: "b"}
+    chosen = [[turn for turn in record.turns if turn.player == number] for number in numbers]
+    return GameResult(
+        game=game,
+        first=first,
+        winner=players.get(record.winner),
+        result=record.result,
+        ending=record.ending,
+        reason=record.reason,
+        moves=record.state.move_number,
+        decisions=(len(chosen[0]), len(chosen[1])),
+        seconds=(_seconds(chosen[0]), _seconds(chosen[1])),
+    )
+
+
+def written(match: Match, number: int, record: GameRecord) -> bytes:
+    """The file of a game, with the agents' values and notes as comments."""
+    a_first = first_of(match, number) == "a"
+    dealt = record.state.move_number - sum(turn.decision.move != RESIGN for turn in record.turns)
+    termination = ""
+    if record.ending in ("forfeit", "move limit"):
+        termination = f"{record.ending}: {record.reason}".removesuffix(": ")
+    described = Record(
+        first=match.a if a_first else match.b,
+        second=match.b if a_first else match.a,
+        event=f"game {number} of {match.folder_name}",
+        result=record.result,
+        termination=termination,
+        comments={n: _comment(match.game, turn) for n, turn in enumerate(record.turns, dealt + 1)},
+    )
+    return match.game.write(record.state, described)
+
+
 def _rehearse(matches: Sequence[Match], load: Load) -> None:
     """Make every agent once, so that a missing program, say, is one error and not many lost games."""
     known: dict[str, Match] = {}
@@ -261,42 +298,6 @@ def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:
         _close(agent)
         raise
     return agent
-
-
-def _to_result(match: Match, game: int, record: GameRecord) -> GameResult:
-    first = first_of(match, game)
-    numbers = (FIRST, SECOND) if first == "a" else (SECOND, FIRST)
-    players: dict[int, Player] = {numbers[0]: "a", numbers[1]: "b"}
-    chosen = [[turn for turn in record.turns if turn.player == number] for number in numbers]
-    return GameResult(
-        game=game,
-        first=first,
-        winner=players.get(record.winner),
-        result=record.result,
-        ending=record.ending,
-        reason=record.reason,
-        moves=record.state.move_number,
-        decisions=(len(chosen[0]), len(chosen[1])),
-        seconds=(_seconds(chosen[0]), _seconds(chosen[1])),
-    )
-
-
-def _written(match: Match, number: int, record: GameRecord) -> bytes:
-    """The file of a game, with the agents' values and notes as comments."""
-    a_first = first_of(match, number) == "a"
-    dealt = record.state.move_number - sum(turn.decision.move != RESIGN for turn in record.turns)
-    termination = ""
-    if record.ending in ("forfeit", "move limit"):
-        termination = f"{record.ending}: {record.reason}".removesuffix(": ")
-    described = Record(
-        first=match.a if a_first else match.b,
-        second=match.b if a_first else match.a,
-        event=f"game {number} of {match.folder_name}",
-        result=record.result,
-        termination=termination,
-        comments={n: _comment(match.game, turn) for n, turn in enumerate(record.turns, dealt + 1)},
-    )
-    return match.game.write(record.state, described)
 
 
 def _comment(game: Game, turn: Turn) -> str:

@@ -182,8 +182,8 @@ class Game(ABC):
             return Outcome(NOBODY, "draw", "move limit")
         return Outcome(state.winner() or NOBODY, state.result(), state.end_reason or "rules")
 
-    def forfeit(self, winner: int) -> str:
-        """The result of a game that the other player lost without regard to the board."""
+    def forfeit(self, winner: int, on_time: bool = False) -> str:
+        """The result of a game that the other player lost without regard to the board, by an error or on time."""
         return f"{self.players[winner - 1]} wins"
 
     def picture(self, state: Any, numbers: Mapping[int, str] | None = None) -> str:

@@ -28,6 +28,7 @@ from tengen.web.connection import Action, Connection, Message
 from tengen.web.explain_room import ExplainRoom
 from tengen.web.guard import Guard
 from tengen.web.learn_room import LearnRoom
+from tengen.web.match_room import MatchRoom
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
 from tengen.web.study_room import StudyRoom
@@ -72,6 +73,7 @@ def make_app(config: WebConfig) -> Guard:
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
     actions |= LearnRoom(config.runs, studies, play).actions()
+    actions |= MatchRoom(studies, thinking, agents, config.opponents).actions()
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:
@@ -82,6 +84,8 @@ def make_app(config: WebConfig) -> Guard:
         pages.add(page)
         try:
             await page.serve()
+        except asyncio.CancelledError:  # the server is ending in the middle of an answer
+            pass
         finally:
             pages.discard(page)
 

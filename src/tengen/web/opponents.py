@@ -10,6 +10,10 @@ from typing import Any, Final
 
 from tengen.games.game import game_of
 from tengen.games.go.rules import get_rules
+from tengen.web.specs import safe_spec
+
+HUMAN: Final = "human"
+"""The player that is a person."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ _UCT: Final = Opponent("strongest", "uct:seconds=3")
 _GO9: Final = (
     Opponent("club", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
     Opponent("strong", "zero:go9,sims=100", "91.7% of 30 games against GNU Go level 10"),
-    Opponent("strongest", "alphago:seconds=2", "with one second a move 93.8% of 24 games against uct:seconds=1"),
+    Opponent("strongest", "alphago:seconds=2", "with one second a move 100 of 100 games against GNU Go level 10"),
 )
 _GO5: Final = (
     Opponent("club", "zero:go5,sims=4"),
@@ -45,7 +49,7 @@ _GO5: Final = (
 _GO19: Final = (
     Opponent("club", "fast-policy", "loses to GNU Go level 1"),
     Opponent("strong", "policy:go19", "25% of 20 games against GNU Go level 10, without search"),
-    _UCT,
+    Opponent("strongest", "alphago:go19,lambda=1,seconds=5", "5 of 6 games against GNU Go level 10, on one core"),
 )
 _MICROCHESS: Final = (
     _RANDOM,
@@ -75,6 +79,25 @@ def opponents_for(state: Any, own: Mapping[str, str]) -> list[Opponent]:
     else:
         found = _MICROCHESS if game.name == "microchess" else _OTHER
     return [*found, *(Opponent(key, spec) for key, spec in own.items())]
+
+
+def players_of(given: Any, state: Any, own: Mapping[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Two players as a page names them, and their specs, empty for people; ValueError if it may not ask for them."""
+    if not isinstance(given, list) or len(given) != 2 or not all(isinstance(one, str) for one in given):
+        raise ValueError("give two players, each human, an opponent or spec:...")
+    first, second = given
+    return (first, second), (_spec_of(first, state, own), _spec_of(second, state, own))
+
+
+def _spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
+    if player == HUMAN:
+        return ""
+    if player.startswith("spec:"):
+        return safe_spec(player.removeprefix("spec:"))
+    for one in opponents_for(state, own):
+        if one.key == player:
+            return one.spec
+    raise ValueError(f"no opponent is called {player[:40]!r} here")
 
 
 def _in_go(state: Any) -> tuple[Opponent, ...]:

@@ -7,41 +7,45 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tengen.agents.agent import Agent, AgentError, Decision, Stoppable
-from tengen.games.game import Game, Record, get_game
-from tengen.games.go import EMPTY
+from tengen.agents.agent import AgentError
+from tengen.games.game import Game, get_game
 from tengen.games.state import FIRST, SECOND
 from tengen.search.status import dead_stones
-from tengen.serve.estimate import describe_count, estimate
+from tengen.serve.estimate import estimate
 from tengen.web.agent_pool import AgentPool
+from tengen.web.audience import Audience, Watched
+from tengen.web.clocks import Clock, TimeControl
 from tengen.web.connection import Action, Connection, Message
+from tengen.web.counting import count_of, group_at, is_to_be_counted
 from tengen.web.fields import field, options_of
-from tengen.web.opponents import opponents_for
-from tengen.web.positions import View, moves_of, numbers_by_name, view_of
+from tengen.web.opponents import opponents_for, players_of
+from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
 from tengen.web.records import read_any
-from tengen.web.specs import safe_spec
-from tengen.web.stored_games import PlayedGame, StoredGames, names, new_id
+from tengen.web.seat import Seat
+from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 from tengen.web.thinking import Thinking
 
-HUMAN: Final = "human"
 _LISTED: Final = 30
+_HINT: Final = 1.0  # seconds
 _IN_MEMORY: Final = 200
 
 
-class Table:
-    """A game that is being played: its pages, and what goes on at the moment."""
+class Table(Watched):
+    """A game that is being played, and what goes on at the moment."""
 
-    def __init__(self, played: PlayedGame) -> None:
-        self.played = played
-        self.pages: set[Connection] = set()
+    def __init__(self, played: PlayedGame, seat: Seat) -> None:
+        super().__init__()
+        self.played, self.seat = played, seat
         self.thinking: asyncio.Task[None] | None = None
-        self.agent: Agent | None = None
-        """Who thinks at the moment."""
         self.problem = ""
-        self.decision: Decision | None = None
+        self.thought = view_of_thought(None, FIRST)
         self.marks: Message = {}
         """What somebody asked about this position: a hint, an estimate."""
         self.saving = asyncio.Lock()
+        self.keeping: asyncio.Task[None] | None = None
+        """The file being written, where nobody waits for it."""
+        self.alarm: asyncio.TimerHandle | None = None
+        """When the time of the person whose turn it is will be over."""
 
 
 class PlayRoom:
@@ -51,6 +55,7 @@ class PlayRoom:
         """`own`: specs of the server's own opponents by name."""
         self._stored, self._thinking, self._agents, self._own = stored, thinking, agents, own
         self._tables: dict[str, Table] = {}
+        self._audience: Audience[Table] = Audience("play", self._left)
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -91,65 +96,54 @@ class PlayRoom:
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
-        players = message.get("players")
-        if not isinstance(players, list) or len(players) != 2 or not all(isinstance(one, str) for one in players):
-            raise ValueError("give two players, each human, an opponent or spec:...")
-        specs = self._spec_of(players[0], state), self._spec_of(players[1], state)
-        return await self.begin_between(state, (players[0], players[1]), specs)
+        players, specs = players_of(message.get("players"), state, self._own)
+        return await self.begin_between(state, players, specs, TimeControl.of(message.get("clock")))
 
-    async def begin_between(self, state: Any, players: tuple[str, str], specs: tuple[str, str]) -> Any:
+    async def begin_between(
+        self, state: Any, players: tuple[str, str], specs: tuple[str, str], control: TimeControl | None = None
+    ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
-        table = Table(PlayedGame(new_id(), state, players, specs))
+        clock = None if control is None else Clock(control)
+        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock))
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
         await asyncio.to_thread(self._stored.drop_oldest)
         self._forget_idle()
         return {"id": table.played.id}
 
-    def _spec_of(self, player: str, state: Any) -> str:
-        """The spec of a player; empty for a person."""
-        if player == HUMAN:
-            return ""
-        if player.startswith("spec:"):
-            return safe_spec(player.removeprefix("spec:"))
-        for one in opponents_for(state, self._own):
-            if one.key == player:
-                return one.spec
-        raise ValueError(f"no opponent is called {player[:40]!r} here")
-
     # -------------------------------------------------------------------------------------- in a game
 
     async def _open(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
-        self._leave_all(page)
-        table.pages.add(page)
-        page.rooms["play"] = table
-        if "play left" not in page.rooms:
-            page.rooms["play left"] = True
-            page.on_leaving(lambda: self._leave_all(page))
+        self._audience.join(page, table)
+        self._wind(table)
         page.forget("game")
         page.tell("game", self._view(table), whole=True)
         self._go_on(table)
         return {"id": table.played.id}
 
     async def _leave(self, page: Connection, message: Message) -> Any:
-        self._leave_all(page)
+        self._audience.leave(page)
         return {}
 
-    def _leave_all(self, page: Connection) -> None:
-        table = page.rooms.pop("play", None)
-        if table is not None:
-            table.pages.discard(page)
+    def _left(self, table: Table) -> None:
+        """Nobody looks any more: the clock is halted, and the game kept with it."""
+        self._wind(table)
+        self._keep(table)
 
     async def _move(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
         played = table.played
         if played.specs[played.state.to_play - 1] and not played.state.is_over:
             raise ValueError("it is not your turn")
+        if played.winner_on_time:
+            raise ValueError("the game is over: there is no time left")
         if field(message, "number", int) != played.state.move_number:
             raise ValueError("the game has gone on meanwhile")
         played.state = played.state.play(played.state.parse_move(field(message, "move", str)))
-        table.decision = None
+        table.thought = view_of_thought(None, FIRST)
+        if played.clock is not None:
+            played.clock.press()
         await self._changed(table)
         return {}
 
@@ -163,7 +157,11 @@ class PlayRoom:
             state = state.previous
         if state is None:
             raise ValueError("there is no move of yours to take back")
-        played.state, table.decision = state, None
+        if played.winner_on_time:
+            raise ValueError("the game is over: there is no time left")
+        played.state, table.thought = state, view_of_thought(None, FIRST)
+        if played.clock is not None:
+            played.clock.begin_turn()
         await self._changed(table)
         return {}
 
@@ -180,7 +178,7 @@ class PlayRoom:
         played = table.played
         if played.dead is None:
             raise ValueError("dead stones are marked when the game is over and counted")
-        group = _group(played.state, played.state.parse_move(field(message, "point", str)))
+        group = group_at(played.state, played.state.parse_move(field(message, "point", str)))
         played.dead = played.dead - group if group <= played.dead else played.dead | group
         played.state = played.state.with_dead(played.dead)
         await self._store(table)
@@ -190,10 +188,11 @@ class PlayRoom:
     async def _hint(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
         state = table.played.state
-        if state.is_over:
+        if table.played.is_over:
             raise ValueError("the game is over")
         spec = opponents_for(state, {})[-1].spec
-        decision = await self._thinking.run(page, lambda: self._choose(spec, state, f"hint {table.played.id}", 1.0))
+        seat = Seat(self._thinking, self._agents, f"hint {table.played.id}", owner=page)
+        decision = await seat.think(spec, lambda agent, seconds: agent.choose(state, min(seconds, _HINT)))
         name = state.move_name(decision.move)
         values = numbers_by_name(state, decision.values) or ({name: decision.value} if decision.value else {})
         best = sorted(decision.visits, key=lambda move: -decision.visits[move])[:3] or [decision.move]
@@ -217,14 +216,15 @@ class PlayRoom:
 
     async def _save(self, page: Connection, message: Message) -> Any:
         played = (await self._table(message)).played
-        data = played.game.write(played.state, Record(*names(played)))
-        return {"name": f"game{played.game.suffix}", "text": data.decode("utf-8")}
+        return {"name": f"game{played.game.suffix}", "text": played.write()}
 
     async def _remove(self, page: Connection, message: Message) -> Any:
         name = field(message, "id", str)
         table = self._tables.pop(name, None)
         if table is not None:
             self._stop(table)
+            table.played.clock = None
+            self._wind(table)
         await asyncio.to_thread(self._stored.remove, name)
         return {}
 
@@ -234,9 +234,12 @@ class PlayRoom:
         name = field(message, "id", str)
         if name not in self._tables:
             played = await asyncio.to_thread(self._stored.load, name)
-            self._tables.setdefault(name, Table(played))
+            self._tables.setdefault(name, self._table_of(played))
             self._forget_idle()
         return self._tables[name]
+
+    def _table_of(self, played: PlayedGame) -> Table:
+        return Table(played, Seat(self._thinking, self._agents, played.id))
 
     def _forget_idle(self) -> None:
         """Leave to the files what nobody looks at."""
@@ -254,9 +257,9 @@ class PlayRoom:
     async def _settle_and_save(self, table: Table) -> None:
         """Mark the dead stones of a game that has just ended, and write the game to its file."""
         played = table.played
-        if _is_counted(played):
+        if is_to_be_counted(played):
             state = played.state
-            dead = await self._thinking.run(table, lambda: dead_stones(state))
+            dead = await table.seat.work(lambda: dead_stones(state))
             if played.state is state:
                 played.dead, played.state = dead, state.with_dead(dead)
                 self._tell(table)
@@ -269,7 +272,7 @@ class PlayRoom:
     def _go_on(self, table: Table) -> None:
         """Let the agent whose turn it is think, if anybody looks."""
         played = table.played
-        spec = "" if played.state.is_over else played.specs[played.state.to_play - 1]
+        spec = "" if played.is_over else played.specs[played.state.to_play - 1]
         if spec and table.thinking is None and table.pages and not table.problem:
             table.thinking = asyncio.create_task(self._think(table, spec))
             self._tell(table)
@@ -277,11 +280,9 @@ class PlayRoom:
     async def _think(self, table: Table, spec: str) -> None:
         played, state = table.played, table.played.state
         try:
-            decision = await self._thinking.run(
-                table, lambda: self._choose(spec, state, played.id, self._thinking.share(), table)
-            )
+            decision = await table.seat.think(spec, lambda agent, seconds: agent.choose(state, seconds))
             if played.state is state:
-                played.state, table.decision = state.play(decision.move), decision
+                played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
                 table.marks, played.dead = {}, None
         except (AgentError, ValueError) as error:
             table.problem = " ".join(str(error).split())[:300]
@@ -292,36 +293,51 @@ class PlayRoom:
         await self._settle_and_save(table)
         self._go_on(table)
 
-    def _choose(self, spec: str, state: Any, borrower: str, seconds: float, table: Table | None = None) -> Decision:
-        """In a thread: let an agent choose, which `_stop` of the table may interrupt."""
-        with self._agents.borrow(spec, borrower) as agent:
-            if table is not None:
-                table.agent = agent
-            try:
-                return agent.choose(state, seconds)
-            finally:
-                if table is not None:
-                    table.agent = None
-
     @staticmethod
     def _stop(table: Table) -> None:
         """Let nobody think about a position any more."""
-        task, agent, table.thinking = table.thinking, table.agent, None
+        task, table.thinking = table.thinking, None
         if task is not None:
             task.cancel()
-        if isinstance(agent, Stoppable):
-            agent.stop()
+        table.seat.stop()
+
+    # ------------------------------------------------------------------------------------------ clocks
+
+    def _wind(self, table: Table) -> None:
+        """Let the clock of the person run whose turn it is, if anybody looks."""
+        played, clock = table.played, table.played.clock
+        if table.alarm is not None:
+            table.alarm.cancel()
+            table.alarm = None
+        if clock is None:
+            return
+        if table.pages and not played.is_over and not played.specs[played.state.to_play - 1]:
+            clock.run(played.state.to_play)
+            table.alarm = asyncio.get_running_loop().call_later(max(0.0, clock.left), self._time_out, table)
+        else:
+            clock.halt()
+
+    def _time_out(self, table: Table) -> None:
+        if table.played.clock is not None:
+            table.played.clock.flag()
+            table.marks = {}
+            self._tell(table)
+            self._keep(table)
+
+    def _keep(self, table: Table) -> None:
+        """Write a game with its clock to its file, soon, unless it has been removed."""
+        if table.played.clock is not None and self._tables.get(table.played.id) is table:
+            table.keeping = asyncio.create_task(self._store(table))
 
     # ------------------------------------------------------------------------------------------- news
 
     def _tell(self, table: Table) -> None:
-        view = self._view(table)
-        for page in table.pages:
-            page.tell("game", view)
+        self._wind(table)
+        table.tell("game", self._view(table))
 
     def _view(self, table: Table) -> View:
         played = table.played
-        state, decision = played.state, table.decision
+        state = played.state
         view = view_of(state)
         view |= {
             "id": played.id,
@@ -333,50 +349,18 @@ class PlayRoom:
             "moveList": moves_of(state),
             "thinking": table.thinking is not None,
             "problem": table.problem,
-            "note": decision.note if decision is not None else "",
-            "chance": None if decision is None or decision.value is None else round(decision.value, 3),
+            **table.thought,
             "marks": table.marks,
             "count": None,
+            "clock": None if played.clock is None else played.clock.to_json(),
         }
+        if played.winner_on_time:
+            view |= {"over": True, "winner": played.winner_on_time, "result": played.result, "reason": "time"}
         if played.dead is not None:
-            view["count"] = _count(played)
+            view["count"] = count_of(played)
         return view
 
 
 def _new_state(message: Message) -> Any:
     game: Game = get_game(field(message, "game", str))
     return game.new(options_of(game, message.get("options")))
-
-
-def _is_counted(played: PlayedGame) -> bool:
-    """Whether a game has ended in a way that its stones are to be counted, and nobody has done so."""
-    state = played.state
-    return played.dead is None and played.game.territory and state.is_over and state.end_reason == "score"
-
-
-def _group(state: Any, point: int) -> frozenset[int]:
-    """The stones of one colour that are connected with a point, also across empty points: they live or die together."""
-    stones, size = state.stones, state.size
-    color = int(stones.ravel()[point]) if 0 <= point < size * size else EMPTY
-    if color == EMPTY:
-        raise ValueError("there is no stone")
-    seen, todo = {point}, [point]
-    while todo:
-        row, col = divmod(todo.pop(), size)
-        for r, c in ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1)):
-            if 0 <= r < size and 0 <= c < size and stones[r, c] in (color, EMPTY) and r * size + c not in seen:
-                seen.add(r * size + c)
-                todo.append(r * size + c)
-    return frozenset(p for p in seen if stones.ravel()[p] == color)
-
-
-def _count(played: PlayedGame) -> Message:
-    state, dead = played.state, played.dead or frozenset()
-    owners = state.ownership(dead)
-    return {
-        "dead": [state.move_name(point) for point in sorted(dead)],
-        "owners": "".join(str(int(owner)) for owner in owners.ravel()),
-        "margin": state.score(dead),
-        "text": describe_count(state, dead),
-        "correctable": state.rules.removes_dead,
-    }

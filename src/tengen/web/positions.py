@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from tengen.agents.agent import Decision
 from tengen.games import go
 from tengen.games.board_game import BoardGame, BoardState
 from tengen.games.game import game_of
 from tengen.games.go import PASS
 from tengen.games.go.coordinates import to_gtp
 from tengen.games.microchess import State as Microchess
-from tengen.games.state import RESIGN
+from tengen.games.state import FIRST, RESIGN
 
 View = dict[str, Any]
 _PIECES = ".PNBRQKpnbrqk"
@@ -104,3 +105,11 @@ def _chess(state: Microchess) -> View:
         "san": state.previous.move_san(last) if state.previous is not None and last not in (None, RESIGN) else "",
         "rules": state.rules,
     }
+
+
+def view_of_thought(decision: Decision | None, player: int) -> View:
+    """What the player who moved last thought: the chance of the first player to win, and a note."""
+    if decision is None:
+        return {"note": "", "chance": None}
+    chance = decision.value if decision.value is None or player == FIRST else 1 - decision.value
+    return {"note": decision.note, "chance": None if chance is None else round(chance, 3)}

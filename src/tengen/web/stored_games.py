@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from tengen._files import write_atomically
 from tengen.games.game import Game, Record, game_of, get_game
-from tengen.games.state import RESIGN
+from tengen.games.state import RESIGN, other_player
+from tengen.web.clocks import Clock
 
 MOST_GAMES: Final = 1_000
 """The games that are kept; the oldest goes when another comes."""
@@ -35,11 +36,36 @@ class PlayedGame:
     dead: frozenset[int] | None = None
     """The stones agreed to be dead once the game is over."""
     touched: float = field(default_factory=time.time)
+    clock: Clock | None = None
+    """The clocks of the people, if they play by one."""
 
     @property
     def game(self) -> Game:
         """The game's object."""
         return game_of(self.state)
+
+    @property
+    def winner_on_time(self) -> int:
+        """Who has won because the other's time was over; 0: nobody."""
+        return other_player(self.clock.lost) if self.clock is not None and self.clock.lost else 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended, by its rules or on time."""
+        return self.state.is_over or self.winner_on_time > 0
+
+    @property
+    def result(self) -> str:
+        """As the game's records write it; empty while it goes on."""
+        if self.winner_on_time:
+            return self.game.forfeit(self.winner_on_time, on_time=True)
+        return str(self.state.result()) if self.state.is_over else ""
+
+    def write(self) -> str:
+        """The game's own record: SGF, PGN, ..."""
+        ending = ("time forfeit", self.result) if self.winner_on_time else ("", "")
+        record = Record(*names(self), result=ending[1], termination=ending[0])
+        return self.game.write(self.state, record).decode("utf-8")
 
 
 def new_id() -> str:
@@ -102,14 +128,15 @@ def as_json(played: PlayedGame) -> dict[str, Any]:
         "id": played.id,
         "game": game.name,
         "about": game.describe(game.options_of(state)),
-        "record": game.write(state, Record(*names(played))).decode("utf-8"),
+        "record": played.write(),
         "resigned": resigned,
         "players": list(played.players),
         "specs": list(played.specs),
         "dead": None if played.dead is None else sorted(played.dead),
         "moves": state.move_number,
-        "result": state.result() if state.is_over else "",
+        "result": played.result,
         "touched": played.touched,
+        "clock": None if played.clock is None else played.clock.to_json(),
     }
 
 
@@ -124,7 +151,8 @@ def from_json(fields: dict[str, Any]) -> PlayedGame:
         state = state.with_dead(dead)
     first, second = map(str, fields["players"])
     specs = str(fields["specs"][0]), str(fields["specs"][1])
-    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]))
+    clock = None if fields.get("clock") is None else Clock.from_json(fields["clock"])
+    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]), clock)
 
 
 def names(played: PlayedGame) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from tengen.agents.analysis import Analysis
 from tengen.games.game import get_game
 from tengen.web.agent_pool import AgentPool
+from tengen.web.audience import Audience, Watched
 from tengen.web.connection import Action, Connection, Message
 from tengen.web.fields import field, options_of
 from tengen.web.live_analysis import (
@@ -27,23 +28,18 @@ _MOST_STUDIES: Final = 100
 _MOST_PER_MOVE: Final = 2_000  # visits of a position in the analysis of a whole game
 
 
-class Desk:
+class Desk(Watched):
     """A study that pages look at."""
 
     def __init__(self, study: Study, thinking: Thinking, agents: AgentPool, name: str) -> None:
+        super().__init__()
         self.id, self.study = name, study
-        self.pages: set[Connection] = set()
         self.live = LiveAnalysis(thinking, agents, f"live {name}")
         self.whole = LiveAnalysis(thinking, agents, f"whole {name}")
         self.spec = ""
         """Who analyses the position shown; empty: nobody."""
         self.task: asyncio.Task[None] | None = None
         self.progress: Message = {"done": 0, "total": 0}
-
-    def tell(self, topic: str, news: Message) -> None:
-        """Tell all pages."""
-        for page in self.pages:
-            page.tell(topic, news)
 
     def stop(self) -> None:
         """Analyse nothing any more."""
@@ -60,6 +56,7 @@ class StudyRoom:
     def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool) -> None:
         self._stored, self._thinking, self._agents = stored, thinking, agents
         self._desks: OrderedDict[str, Desk] = OrderedDict()
+        self._audience: Audience[Desk] = Audience("study", lambda desk: desk.live.stop())
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -108,12 +105,7 @@ class StudyRoom:
 
     async def _open(self, page: Connection, message: Message) -> Any:
         desk = self.desk(message)
-        self._leave(page)
-        desk.pages.add(page)
-        page.rooms["study"] = desk
-        if "study left" not in page.rooms:
-            page.rooms["study left"] = True
-            page.on_leaving(lambda: self._leave(page))
+        self._audience.join(page, desk)
         for topic in ("study", "position", "analysis", "graph"):
             page.forget(topic)
         page.tell("study", _tree(desk))
@@ -121,13 +113,6 @@ class StudyRoom:
         page.tell("graph", _graph(desk))
         self._restart(desk)
         return {"id": desk.id}
-
-    def _leave(self, page: Connection) -> None:
-        desk = page.rooms.pop("study", None)
-        if desk is not None:
-            desk.pages.discard(page)
-            if not desk.pages:
-                desk.live.stop()
 
     # ----------------------------------------------------------------------------------------- walking
 

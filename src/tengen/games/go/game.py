@@ -94,9 +94,9 @@ class Go(Game):
         winner = {"B": BLACK, "W": WHITE}.get(result[0], EMPTY)
         return Outcome(winner, result, (state.end_reason or "score") if state.is_over else "move limit")
 
-    def forfeit(self, winner: int) -> str:
-        """`B+F` or `W+F`, as SGF writes it."""
-        return "B+F" if winner == BLACK else "W+F"
+    def forfeit(self, winner: int, on_time: bool = False) -> str:
+        """`B+F` or `W+F`, on time `B+T` or `W+T`, as SGF writes it."""
+        return ("B+" if winner == BLACK else "W+") + ("T" if on_time else "F")
 
     def picture(self, state: State, numbers: Mapping[int, str] | None = None) -> str:
         """The board; labels are shown on the stones that still stand."""

@@ -55,7 +55,7 @@ class Microchess(Game):
             return Outcome(NOBODY, "1/2-1/2", "move limit")
         return super().outcome(state)
 
-    def forfeit(self, winner: int) -> str:
+    def forfeit(self, winner: int, on_time: bool = False) -> str:
         """`1-0` or `0-1`."""
         return "1-0" if winner == FIRST else "0-1"
 
