@@ -220,6 +220,31 @@ def test_a_model_that_sees_and_says_less_can_be_the_start(tiny: Path, tmp_path: 
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
+def test_a_model_without_global_pooling_can_be_the_start(tiny: Path, tmp_path: Path) -> None:
+    """Its convolutions go where the pooled ones have theirs, and the shifts change nothing at first."""
+    old = build_network("residual", 10, 5, seed=1, blocks=2, filters=8)
+    save_model(tmp_path / "old.safetensors", old, ModelCard.of(old, encoder="compact"))
+    config = make_config(tiny, encoder="compact", network="residual:blocks=2,filters=8,pool_every=2")
+    config = replace(config, start_from=str(tmp_path / "old.safetensors"), rate=1e-12, positions=16, epoch=16)
+    train(config, tmp_path / "run")
+    new, _ = load_network(tmp_path / "run" / "last.safetensors")
+    planes = torch.from_numpy(get_go_encoder("compact").encode([go.State.new(5)]))
+    torch.testing.assert_close(new.train()(planes).policy, old.train()(planes).policy, atol=1e-4, rtol=1e-4)
+    with pytest.raises(ValueError, match="cannot start a"):
+        train(replace(config, network="residual:blocks=3,filters=8,pool_every=2"), tmp_path / "deeper")
+
+
+def test_a_value_head_of_another_kind_begins_anew(tiny: Path, tmp_path: Path) -> None:
+    old = build_network("residual", 10, 5, seed=1, blocks=1, filters=8, value=True, value_hidden=4)
+    save_model(tmp_path / "old.safetensors", old, ModelCard.of(old, encoder="compact"))
+    network = "residual:blocks=1,filters=8,value=yes,value_hidden=4,value_norm=yes"
+    config = make_config(tiny, encoder="compact", network=network, start_from=str(tmp_path / "old.safetensors"))
+    train(replace(config, rate=1e-12, positions=16, epoch=16), tmp_path / "run")
+    new, _ = load_network(tmp_path / "run" / "last.safetensors")
+    planes = torch.from_numpy(get_go_encoder("compact").encode([go.State.new(5)] * 2))
+    torch.testing.assert_close(new.train()(planes).policy, old.train()(planes).policy, atol=1e-4, rtol=1e-4)
+
+
 def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
     network = "residual:blocks=1,filters=16,value=yes"
     settings = {"network": network, "encoder": "compact-komi", "batch": 64, "positions": 20_000, "epoch": 5000}

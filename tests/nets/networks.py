@@ -24,6 +24,7 @@ SPECS = [
     "residual:blocks=2,filters=8,head_filters=4",
     "residual:blocks=2,filters=8,head_filters=4,order=pre,activation=silu,dropout=0.1,value=yes,value_hidden=5",
     "residual:blocks=3,filters=8,head_filters=4,pool_every=2,value=yes,value_hidden=5",
+    "residual:blocks=1,filters=8,head_filters=4,value=yes,value_hidden=5,value_norm=yes",
     "residual:blocks=0,filters=4,head_filters=4",
     "residual:blocks=1,filters=8,head_filters=4,value=yes,value_hidden=5,ownership=yes,score=yes",
     "microchess-lecture:layers=2,filters=8,dense=16,state_planes=1",

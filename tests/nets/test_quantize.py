@@ -73,6 +73,7 @@ LARGER = [
     "residual:blocks=2,filters=32,first_kernel=3,value=yes",
     "residual:blocks=4,filters=64,first_kernel=3,head_filters=16,value=yes",
     "residual:blocks=3,filters=32,pool_every=2,value=yes",
+    "residual:blocks=2,filters=32,value=yes,value_norm=yes",
     "residual:blocks=3,filters=32,order=pre,value=yes",
     "residual:blocks=2,filters=32,order=pre,pool_every=1,activation=mish,value=yes",
     "microchess-lecture:state_planes=1",

@@ -4,7 +4,8 @@
 |-------------------------|------------------------------------------------------------------------------------------|
 | its encoder             | if that is the first planes of the run's (compact, compact-komi), new planes begin at 0  |
 | heads that we lack      | left out (ownership and score, which self-play learns)                                   |
-| heads that it lacks     | begin with fresh weights                                                                 |
+| heads that it lacks     | begin with fresh weights; so does a value head of another kind                           |
+| global pooling, lacking | its shifts begin at 0, so that at first the network says what the model says             |
 """
 
 from typing import Protocol
@@ -43,13 +44,29 @@ def check_start(config: StartSettings, game: str = "go") -> None:
 
 def start_from(network: Network, model: str) -> None:
     """Give a network the weights of a model that fits it."""
-    theirs: dict[str, Tensor] = load_network(find_model(model))[0].state_dict()
-    ours: dict[str, Tensor] = network.state_dict()
-    for name in ours.keys() & theirs.keys():
-        if ours[name].shape != theirs[name].shape:  # the first convolution [filters, planes, kernel, kernel]
-            ours[name].zero_()[:, : theirs[name].shape[1]] = theirs[name]
+    known = load_network(find_model(model))[0]
+    theirs, ours = known.state_dict(), network.state_dict()
+    same_value = known.architecture.value == network.architecture.value
+    for name, weights in theirs.items():
+        if name.startswith("value.") and not same_value:
+            continue
+        place = name if name in ours else _among_pooled(ours, name)
+        if place not in ours:
+            continue
+        if ours[place].shape != weights.shape:  # the first convolution [filters, planes, kernel, kernel]
+            ours[place].zero_()[:, : weights.shape[1]] = weights
         else:
-            ours[name].copy_(theirs[name])
+            ours[place].copy_(weights)
+
+
+def _among_pooled(ours: dict[str, Tensor], name: str) -> str:
+    """Where the weights of a convolution belong if ours is shifted by global pooling; that shift begins at 0."""
+    layer, _, kind = name.rpartition(".")
+    for pooled in ours:
+        if pooled.startswith(f"{layer}.branches.1.") and pooled.endswith(".weight") and ours[pooled].ndim == 2:
+            ours[pooled].zero_()
+            ours[pooled.removesuffix("weight") + "bias"].zero_()
+    return f"{layer}.branches.0.0.{kind}"
 
 
 def _fits(card: ModelCard, config: StartSettings, game: str) -> bool:
@@ -57,8 +74,10 @@ def _fits(card: ModelCard, config: StartSettings, game: str) -> bool:
     if (card.game, card.network, card.size) != (game, name, config.size):
         return False
     seen, wanted = get_encoder(card.encoder).meanings, get_encoder(config.encoder).meanings
+    known = dict(card.arguments)
+    if not known.get("pool_every") and "pool_every" in arguments:
+        known["pool_every"] = arguments["pool_every"]
     theirs, ours = (
-        describe_network(name, len(wanted), config.size, **card.board(), **each) for each in (card.arguments, arguments)
+        describe_network(name, len(wanted), config.size, **card.board(), **each) for each in (known, arguments)
     )
-    same_value = not theirs.value or not ours.value or theirs.value == ours.value
-    return seen == wanted[: len(seen)] and (theirs.trunk, theirs.policy) == (ours.trunk, ours.policy) and same_value
+    return seen == wanted[: len(seen)] and (theirs.trunk, theirs.policy) == (ours.trunk, ours.policy)

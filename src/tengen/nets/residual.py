@@ -47,6 +47,7 @@ class Residual:
     head_filters: int = 32
     value: bool = False  # with a value head
     value_hidden: int = 64
+    value_norm: bool = False  # with batch normalisation of the value's hidden units: on 19x19 they die without it
     ownership: bool = False  # with a head for whose point each one will be, to learn from
     score: bool = False  # with a head for the margin at the end, to learn from
 
@@ -64,7 +65,7 @@ class Residual:
             board,
             trunk,
             self._policy(board),
-            value=(*self._number(), Activation("tanh")) if self.value else (),
+            value=(*self._number(self.value_norm), Activation("tanh")) if self.value else (),
             ownership=self._ownership() if self.ownership else (),
             score=self._number() if self.score else (),
         )
@@ -106,9 +107,13 @@ class Residual:
         the_pass = (GlobalPool(), Dense(2 * self.head_filters, 1, gain=0.1))
         return *self._head(), Concat((points, the_pass))
 
-    def _number(self) -> tuple[Layer, ...]:
+    def _number(self, norm: bool = False) -> tuple[Layer, ...]:
         """A number about the whole board."""
-        hidden = (GlobalPool(), Dense(2 * self.head_filters, self.value_hidden), Activation(self.activation))
+        hidden: tuple[Layer, ...] = (GlobalPool(), Dense(2 * self.head_filters, self.value_hidden))
+        if norm:
+            hidden += Planes(), BatchNorm(self.value_hidden), Activation(self.activation), Flatten()
+        else:
+            hidden += (Activation(self.activation),)
         return *self._head(), *hidden, Dense(self.value_hidden, 1, gain=0.1)
 
     def _ownership(self) -> tuple[Layer, ...]:
