@@ -13,6 +13,7 @@ PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/index.html web/src/*)
 
 # Two test workers: each compiles kernels of its own, so more of them pay only on bigger machines (make test WORKERS=8).
 WORKERS ?= 2
+MINUTES ?= 10
 ARGS    ?=
 
 # The first interpreter that runs, is one that numba supports, and can make a virtual environment.
@@ -22,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	>/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play web page test test-all lint format bench docs clean
+.PHONY: help setup play web page test test-all fuzz lint format bench docs clean
 
 help: ## list the targets
 	@echo "Tengen: make TARGET"
@@ -43,6 +44,9 @@ test: lint $(PAGE) ## what CI runs: the linters, then every test but the long on
 
 test-all: lint $(PAGE) ## the same with the long tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+fuzz: $(DEV) ## send rubbish to every reader of foreign data; make fuzz MINUTES=10, which goes on where it stopped
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, and the import contract between rooms
 	$(BIN)/ruff check .

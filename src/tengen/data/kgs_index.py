@@ -107,7 +107,7 @@ def parse_years(text: str) -> tuple[int, int]:
     """The first and last year of `2016` or `2016-2018`; `2016-` and `-2018` leave one end open."""
     match = re.fullmatch(r"\s*(\d{4})?\s*(-)?\s*(\d{4})?\s*", text, re.ASCII)
     if match is None or not (match[1] or match[3]) or (match[1] and match[3] and not match[2]):
-        raise ValueError(f"not a range of years: {text!r}; write 2016, 2016-2018, 2016- or -2018")
+        raise ValueError(f"not a range of years: {text[:60]!r}; write 2016, 2016-2018, 2016- or -2018")
     first = int(match[1] or 1)
     last = int(match[3] or (9999 if match[2] else first))
     if last < first:
