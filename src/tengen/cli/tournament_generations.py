@@ -72,24 +72,33 @@ def generations(
 
             with ProgressScreen(errors) as screen:
                 table = play_table(run, folder, settings, workers=workers or cores(), on_row=show)
+            console.print(describe_table(table), markup=False, soft_wrap=True)
             console.print(generation_table(table))
             console.print(f"Tables and pictures   {folder}", markup=False, soft_wrap=True)
 
 
+def describe_table(table: "GenerationTable") -> str:
+    """What a cross table is of, in one line."""
+    from tengen.games.game import get_game
+
+    game, settings = get_game(table.options.game), table.settings
+    about = f"{game.describe(table.options)}: score of {game.players[0]}, {settings.games:,} games a pair"
+    return f"{about} after {settings.random_moves} random moves"
+
+
 def generation_table(table: "GenerationTable") -> "Table":
-    """A cross table for the terminal."""
+    """A cross table for the terminal; ten generations fit into 80 columns."""
     from rich.table import Table
 
     from tengen.games.game import get_game
 
     game = get_game(table.options.game)
-    about = f"{game.describe(table.options)}: score of {game.players[0]}, {table.settings.games:,} games a pair"
-    found = Table(title=f"{about} after {table.settings.random_moves} random moves", title_justify="left")
+    found = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     heading, *rows, averages = ([str(cell) for cell in row] for row in table.rows())
     for name in heading:
         found.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         found.add_row(*row)
-    found.add_section()
-    found.add_row(f"{game.players[1]}'s", *averages[1:])
+    found.add_row()
+    found.add_row(game.players[1], *(f"{float(cell):.2f}" if cell else "" for cell in averages[1:]))
     return found
