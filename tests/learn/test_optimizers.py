@@ -47,18 +47,25 @@ def adadelta() -> Iterator[np.ndarray]:
         yield w
 
 
-def adam(apart: bool = False) -> Iterator[np.ndarray]:
+def adam(apart: bool = False, second: float = 0.999) -> Iterator[np.ndarray]:
     w, m, s, t = START.copy(), np.zeros(3), np.zeros(3), 0
     while True:
         t += 1
         g = gradient(w) + (0 if apart else DECAY * w)
         w = w * (1 - RATE * DECAY) if apart else w
-        m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g**2
-        w = w - RATE * (m / (1 - 0.9**t)) / (np.sqrt(s / (1 - 0.999**t)) + 1e-8)
+        m, s = 0.9 * m + 0.1 * g, second * s + (1 - second) * g**2
+        w = w - RATE * (m / (1 - 0.9**t)) / (np.sqrt(s / (1 - second**t)) + 1e-8)
         yield w
 
 
-RULES = {"sgd": sgd, "adagrad": adagrad, "adadelta": adadelta, "adam": adam, "adamw": lambda: adam(apart=True)}
+RULES = {
+    "sgd": sgd,
+    "adagrad": adagrad,
+    "adadelta": adadelta,
+    "adam": adam,
+    "adamw": lambda: adam(apart=True),
+    "muon": lambda: adam(apart=True, second=0.95),  # of weights that are no matrices
+}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -72,7 +79,26 @@ def test_the_update_rule_is_the_one_on_paper(name: str) -> None:
         np.testing.assert_allclose(weights.detach().numpy(), next(rule), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIMIZERS if name != "adamw"])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 3, 3, 3)])
+def test_muon_steps_by_orthogonal_matrices(shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(1)
+    weights = torch.nn.Parameter(torch.tensor(random.normal(size=shape)))
+    optimizer = build_optimizer("muon", [weights], RATE, MOMENTUM, DECAY)
+    rows, columns, mean = shape[0], int(np.prod(shape[1:])), np.zeros(shape)
+    for _ in range(3):
+        before, g = weights.detach().numpy().copy(), random.normal(size=shape)
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+        mean = MOMENTUM * mean + g
+        step = (before * (1 - RATE * DECAY) - weights.detach().numpy()) / RATE
+        found = step.reshape(rows, columns) / (0.2 * np.sqrt(max(rows, columns)))
+        left, _, right = np.linalg.svd((g + MOMENTUM * mean).reshape(rows, columns), full_matrices=False)
+        lengths = left.T @ found @ right.T  # the singular values, if the singular vectors are the same
+        assert np.abs(lengths - np.diag(np.diag(lengths))).max() < 1e-9
+        assert 0.6 < np.diag(lengths).min() and np.diag(lengths).max() < 1.3
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIMIZERS if name not in ("adamw", "muon")])
 def test_weight_decay_is_half_the_squared_weights_in_the_loss(name: str) -> None:
     found = []
     for in_optimizer, in_loss in ((DECAY, 0.0), (0.0, DECAY)):

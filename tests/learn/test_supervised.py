@@ -250,7 +250,7 @@ def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
     settings = {"network": network, "encoder": "compact-komi", "batch": 64, "positions": 20_000, "epoch": 5000}
     best = train(make_config(tiny, **settings, komi_spread=3.0, average=0.98), tmp_path)
     metrics = read_metrics(tmp_path)
-    assert metrics[-1]["test_value_loss"] < 0.9 * metrics[0]["test_value_loss"]
+    assert metrics[-1]["test_value_loss"] < 0.7  # always saying 0 has a loss of 1
     assert metrics[-1]["train_value_loss"] < metrics[0]["train_value_loss"]
     assert "value_loss" in best
     card = read_card(tmp_path / "best.safetensors")

@@ -26,6 +26,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_games import GenerationGames
 from tengen.learn.loader import draw_positions
+from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training import CALIBRATION, Trainer
 from tengen.nets.model_file import ModelCard
@@ -169,7 +170,7 @@ class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
         losses, right, hits, won = 0.0, 0, 0, 0
         for start in range(0, len(numbers), _AT_ONCE):
             batch = self._test.read(numbers[start : start + _AT_ONCE])
-            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.config.bf16):
+            with torch.inference_mode(), autocast(self.config.bf16):
                 output = network(torch.from_numpy(batch.planes))
             logits = output.outcome
             wanted = torch.from_numpy(batch.outcomes)

@@ -7,9 +7,10 @@
 | adadelta | s = rho * s + (1 - rho) * g^2, steps scaled by past steps              | 1.0                  |
 | adam     | means of g and g^2, corrected for their start                          | 0.001                |
 | adamw    | adam, with weight decay apart from the gradient                        | 0.001                |
+| muon     | momentum whose steps are orthogonal matrices (`muon.py`)               | 0.005 to 0.02        |
 
 Weight decay is part of g: g = gradient of the loss + decay * w, as if the loss had decay / 2 * |w|^2 in it. With adamw
-it is not: w -= lr * decay * w beside the step.
+and muon it is not: w -= lr * decay * w beside the step.
 """
 
 import math
@@ -19,9 +20,10 @@ from typing import Final
 import torch
 from torch import nn
 
+from tengen.learn.muon import Muon
 from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 
-DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001}
+DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001, "muon": 0.01}
 
 
 class DivergedError(ValueError):
@@ -31,7 +33,7 @@ class DivergedError(ValueError):
 def build_optimizer(
     name: str, parameters: Iterable[nn.Parameter], rate: float, momentum: float, decay: float
 ) -> torch.optim.Optimizer:
-    """The optimiser of this name. `momentum` is for sgd alone; `decay` pulls weights towards zero, see above."""
+    """The optimiser of this name. `momentum` is for sgd and muon; `decay` pulls weights towards zero, see above."""
     weights = list(parameters)
     match name:
         case "sgd":
@@ -45,6 +47,8 @@ def build_optimizer(
             return torch.optim.Adam(weights, rate, weight_decay=decay)
         case "adamw":
             return torch.optim.AdamW(weights, rate, weight_decay=decay)
+        case "muon":
+            return Muon(weights, rate, momentum, decay)
     raise ValueError(f"no optimizer is called {name!r}: choose from {', '.join(OPTIMIZERS)}")
 
 

@@ -71,7 +71,7 @@ class ReinforceConfig:
     workers: Annotated[int, "Threads that play; 0: one a core."] = 0
     threads: Annotated[int, "Threads that train; 0: one a core."] = 0
     backend: Annotated[str, "How networks play: int8, in 8-bit integers, or openvino, in floats."] = "int8"
-    bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe: up to twice as fast on newer processors."] = True
+    bf16: Annotated[bool, "Train in 16-bit bfloat if the processor can: up to twice as fast."] = True
 
     def __post_init__(self) -> None:
         for name, known in (

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import DivergedError, build_optimizer
+from tengen.learn.precision import autocast
 from tengen.learn.reinforce_config import MACHINE_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import BOTH, Experience, LearnedPositions, PositionReader
 from tengen.nets.model_file import ModelCard, load_network, save_model
@@ -121,7 +122,7 @@ class ReinforceTrainer:
         """One step of the optimiser; float64[3], the parts of the loss."""
         config = self.config
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
+        with autocast(config.bf16):
             output = self.network(torch.from_numpy(batch.planes), to_play=True)
         baseline = self._baseline(output, batch)
         losses = policy_gradient_losses(output, batch, baseline, config.trust, config.temperature)

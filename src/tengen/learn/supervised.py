@@ -30,6 +30,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
+from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
@@ -209,7 +210,7 @@ def predictor(network: Network, bf16: bool = False) -> Predict:
     """A network as a function from planes uint8[B, C, N, N] to logits float32[B, A] and values float32[B] or None."""
 
     def predict(planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        with torch.inference_mode(), autocast(bf16):
             output = network(torch.from_numpy(planes))
         return output.policy.float().numpy(), None if output.value is None else output.value.float().numpy()
 

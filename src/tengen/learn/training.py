@@ -21,6 +21,7 @@ from torch import Tensor
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
+from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training_config import TrainingConfig
 from tengen.learn.warm_start import start_from
@@ -166,7 +167,7 @@ class Trainer(ABC, Generic[Config, Batch]):
             group["lr"] = self.rate * factor
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
+        with autocast(config.bf16):
             output = self.network(torch.from_numpy(self.planes_of(batch)))
         total, parts = self.losses(output, batch)
         total.backward()  # type: ignore[no-untyped-call]

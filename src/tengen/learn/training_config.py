@@ -6,7 +6,7 @@ The text beside a setting's type is its help. Nothing heavy is imported here, fo
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-OPTIMIZERS: Final = ("sgd", "adagrad", "adadelta", "adam", "adamw")
+OPTIMIZERS: Final = ("sgd", "adagrad", "adadelta", "adam", "adamw", "muon")
 SCHEDULES: Final = ("constant", "cosine", "linear", "step")
 FREE_SETTINGS: Final = frozenset({"threads", "loaders", "checkpoint", "patience"})
 """What may change when a run is resumed."""
@@ -35,7 +35,7 @@ class TrainingConfig:
     average: Annotated[
         float, "Decay of the running average of the weights, which is validated and saved (such as 0.999); 0: none."
     ] = 0.0
-    bf16: Annotated[bool, "Compute in 16-bit bfloat where that is safe: up to twice as fast on newer processors."] = (
+    bf16: Annotated[bool, "Compute in 16-bit bfloat where that is safe, if the processor can: up to twice as fast."] = (
         True
     )
     symmetries: Annotated[bool, "Rotate and reflect every position at random."] = True

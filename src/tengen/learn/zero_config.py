@@ -93,7 +93,7 @@ class ZeroConfig(SelfPlaySettings):
     warm_up: Annotated[int, "Steps over which the rate rises from zero at the start."] = 200
     clip: Annotated[float, "Clip gradients to this norm; 0: no clipping."] = 0.0
     average: Annotated[float, "Decay of the running average of the weights, which plays and is saved; 0: none."] = 0.998
-    bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe."] = False
+    bf16: Annotated[bool, "Train in 16-bit bfloat where that is safe, if the processor can."] = False
     policy_weight: Annotated[float, "Weight of the policy loss, a cross entropy."] = 1.0
     value_weight: Annotated[
         float,

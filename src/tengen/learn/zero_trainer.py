@@ -16,6 +16,7 @@ from torch import Tensor
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
+from tengen.learn.precision import autocast
 from tengen.learn.replay import ReplayBatch
 from tengen.learn.warm_start import check_start, start_from
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
@@ -79,7 +80,7 @@ class ZeroTrainer:
             group["lr"] = config.rate * warm * fallen
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
+        with autocast(config.bf16):
             output = self.network(torch.from_numpy(batch.planes))
         losses = self._losses(output, batch)
         weights = (config.policy_weight, config.value_weight, config.ownership_weight, config.score_weight)
