@@ -70,13 +70,18 @@ def test_a_search_may_be_limited_and_goes_on_from_what_was_written() -> None:
         again.take(Search(*done[0]))
 
 
-def test_a_guide_says_where_to_search_first() -> None:
-    """Told that only a corner wins, the first move after the root goes there."""
+@pytest.mark.parametrize(
+    "chances",
+    [{0: 0.99} | dict.fromkeys(range(1, 16), 0.01), {0: 0.4, 1: 0.02}],
+    ids=["all moves", "moves that a search saw"],
+)
+def test_a_guide_says_where_to_search_first(chances: dict[int, float]) -> None:
+    """Told that a corner is best, the first move after the root goes there."""
     asked = []
 
     def guide(state: go.State) -> Mapping[int, float]:
         asked.append(state)
-        return {point: 0.99 if point == 0 else 0.01 for point in range(16)}
+        return chances
 
     start = go.State.new(4, "simple-go", komi=0.5)
     tree = ProofTree(Solver(4, start.rules, 0.05), start, Claim(go.BLACK, 16), guide)

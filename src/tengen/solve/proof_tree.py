@@ -36,7 +36,7 @@ _SURE: Final = 0.99  # no guide is trusted more than this
 _LEAST, _MOST = 1e-3, 1e12  # numbers of positions that are not solved
 
 Guide = Callable[[go.State], Mapping[int, float]]
-"""The chance that the player to move wins with each move; moves may be missing."""
+"""The chance that the player to move wins with each move; those missing are taken for worse than the rest."""
 
 
 @dataclass
@@ -202,11 +202,12 @@ class ProofTree:
     def _numbers(self, node: Node) -> list[tuple[float, float, int]]:
         """(phi, delta, rank) of the children of a node that is expanded now."""
         guess = self._guess(node)
+        unseen = min(guess.values(), default=1.0) / 2  # a guide that searches has looked at better moves first
         numbers = []
         for child in self._children(node):
             phi, delta = child[PHI], child[DELTA]
             if phi and delta:
-                chance = min(_SURE, max(1 - _SURE, guess.get(point_of(child[MOVE], self._solver.size), 0.5)))
+                chance = min(_SURE, max(1 - _SURE, guess.get(point_of(child[MOVE], self._solver.size), unseen)))
                 # The odds that the player who has just moved gets its way; delta is what is left to do for that.
                 odds = chance / (1 - chance) * phi / delta
                 stones = (child[dfpn.A] | child[dfpn.B]).bit_count()
