@@ -15,8 +15,8 @@ ACTIONS = (
     "hello play.list play.opponents play.new play.load play.open play.leave play.move play.undo play.again play.dead "
     "play.hint play.estimate play.save play.remove study.new study.load study.game study.open study.go study.play "
     "study.analyse study.whole study.export explain.start explain.step explain.node runs.list runs.open runs.leave "
-    "runs.replay runs.duel match.list match.new match.open match.pause match.resume match.pace match.replay match.save "
-    "nothing"
+    "runs.replay runs.duel runs.pair runs.game match.list match.new match.open match.pause match.resume match.pace "
+    "match.replay match.save nothing"
 ).split()
 FIELDS = (
     "id game options players record move number point node spec visits count name index first second games seconds n do"
