@@ -9,7 +9,7 @@ import pytest
 
 from tengen.web.connection import FAILED
 
-from .served import Page, Served
+from .served import Address, Page, Served
 
 ACTIONS = (
     "hello play.list play.opponents play.new play.load play.open play.leave play.move play.undo play.again play.dead "
@@ -30,7 +30,7 @@ VALUES: list[object] = [
 AT_ONCE = 75  # messages of one page before it is slowed down
 
 
-def send_some(served: Served, rng: random.Random) -> None:
+def send_some(served: Address, rng: random.Random) -> None:
     """A page that sends whatever comes to its mind."""
     page = Page(served)
     known = [page.ask("play.new", game="go", options={"size": 5}, players=["human", "human"])["id"]]
@@ -48,7 +48,7 @@ def send_some(served: Served, rng: random.Random) -> None:
     page.close()
 
 
-def request_something(served: Served, rng: random.Random) -> None:
+def request_something(served: Address, rng: random.Random) -> None:
     """A request as no browser sends it."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     path = "/" + "".join(rng.choice("/.%2e..assets?&=abc\\~") for _ in range(rng.randrange(30)))
