@@ -122,14 +122,14 @@ export function PlayerChoice({ label, player, levels, human = false, onChange }:
       <Field label={label}>
         <Select
           value={player.level}
-          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key)]), ["spec", t("bySpec")]]}
+          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key) + (one.rating === null ? "" : ` · ${one.rating}`)]), ["spec", t("bySpec")]]}
           onChange={(level) => onChange({ ...player, level })}
         />
       </Field>
       {player.level === "spec" && (
         <Field label={t("spec")}><input class="mono" value={player.spec} maxLength={200} spellcheck={false} onChange={(e) => onChange({ ...player, spec: e.currentTarget.value })} /></Field>
       )}
-      {info && <p class="about-level"><code>{info.spec}</code>{info.measured && <> · {info.measured}</>}</p>}
+      {info && <p class="about-level"><code>{info.spec}</code>{info.rating !== null && <> · {t("ratingHere")} {info.rating}</>}{info.measured && <> · {info.measured}</>}</p>}
     </>
   );
 }

@@ -123,6 +123,7 @@ const table = {
   movedFirst: ["First", "선"],
   winner: ["Winner", "승자"],
   rating: ["Rating", "레이팅"],
+  ratingHere: ["rating on this board (First game: 0)", "이 판에서의 레이팅(첫 대국: 0)"],
   clock: ["Clock", "시계"],
   byoyomi: ["Byo-yomi", "초읽기"],
   fischer: ["Fischer", "피셔"],
