@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import random
 import re
 import statistics
@@ -17,6 +18,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from tests.web.chromium import Chromium, find_chromium
+from tests.web.test_fuzz import AT_ONCE, request_something, send_some
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
@@ -31,6 +33,13 @@ class Server:
     address: str
     seconds: float
     """Until it answered."""
+    core_seconds: float
+    """The same in seconds of one core's time, which a busy machine does not change."""
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.address.rpartition(":")[2])
 
     def megabytes(self) -> float:
         """The memory that it holds."""
@@ -51,10 +60,15 @@ def serving() -> Iterator[Server]:
             if found is None:
                 sys.exit("the server did not start")
             urlopen(found[0]).read()
-            yield Server(process, found[0], time.perf_counter() - start)
+            yield Server(process, found[0], time.perf_counter() - start, _core_seconds(process.pid))
         finally:
             process.terminate()
             process.wait()
+
+
+def _core_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -96,7 +110,9 @@ def clicks(count: int) -> None:
     with serving() as first:
         print(f"server up, first time     {first.seconds:8.2f} s")
     with serving() as server, browser() as chromium:
-        print(f"server up, warm           {server.seconds:8.2f} s   (aim: 3)")
+        print(
+            f"server up, warm           {server.seconds:8.2f} s, {server.core_seconds:.2f} s of a core's time  (aim: 3)"
+        )
         start = time.perf_counter()
         chromium.open(server.address)
         chromium.wait("document.querySelectorAll('form option').length > 5")
@@ -294,6 +310,27 @@ def growth(minutes: float) -> None:
             passed = time.monotonic() - start
 
 
+# --------------------------------------------------------------------------------------------------------- fuzz
+
+
+def fuzz(requests: int) -> None:
+    """Random messages and random requests, and the memory of the server meanwhile. The tests check the answers."""
+    rng, sent, told = random.Random(1), 0, 0
+    with serving() as server:
+        print("requests  server MB", flush=True)
+        while sent < requests:
+            if sent >= told:
+                print(f"{sent:8,}  {server.megabytes():9.0f}", flush=True)
+                told += requests // 10
+            send_some(server, rng)
+            for _ in range(2):
+                request_something(server, rng)
+            sent += AT_ONCE + 4
+        print(f"{sent:8,}  {server.megabytes():9.0f}", flush=True)
+        if server.process.poll() is not None:
+            sys.exit("the server has ended")
+
+
 def _points(rng: random.Random, count: int) -> list[str]:
     """Points of a 9x9 board, none twice, and none beside another, so that every move is legal."""
     every = [f"{column}{row}" for column in "abcdefghi" for row in "abcdefghi" if (ord(column) + ord(row)) % 2]
@@ -303,12 +340,15 @@ def _points(rng: random.Random, count: int) -> list[str]:
 def main() -> None:
     """Measure the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=["clicks", "load", "growth"], help="default: clicks and load")
+    parser.add_argument(
+        "parts", nargs="*", choices=["clicks", "load", "growth", "fuzz"], help="default: clicks and load"
+    )
     parser.add_argument("--clicks", type=int, default=40, help="clicks to measure")
     parser.add_argument("--games", type=int, default=100, help="games at once")
     parser.add_argument("--moves", type=int, default=5, help="moves of each")
     parser.add_argument("--spec", default="zero:go9,sims=100", help="who answers")
     parser.add_argument("--minutes", type=float, default=60, help="how long one page is left open")
+    parser.add_argument("--requests", type=int, default=100_000, help="random messages and requests to send")
     given = parser.parse_args()
     parts = given.parts or ["clicks", "load"]
     if "clicks" in parts:
@@ -317,6 +357,8 @@ def main() -> None:
         load(given.games, given.moves, given.spec)
     if "growth" in parts:
         growth(given.minutes)
+    if "fuzz" in parts:
+        fuzz(given.requests)
 
 
 if __name__ == "__main__":

@@ -145,10 +145,14 @@ class Chromium:
         """Move the mouse."""
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def wheel(self, x: float, y: float, turn: float) -> None:
+        """Turn the wheel over a place, down if `turn` is above 0."""
+        self.send("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=turn)
+
     def press(self, key: str) -> None:
         """Press a key that has no text of its own, or a letter."""
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
-        code = {"Enter": 13}.get(key, 0)
+        code = {"Enter": 13, "Tab": 9}.get(key, 0)
         extra = {"text": text} if text else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **extra)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)

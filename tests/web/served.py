@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from websockets.sync.client import connect
@@ -13,18 +13,20 @@ from websockets.typing import Origin
 
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
+from tengen.web.impatient import ImpatientProtocol
 
 
 class Served:
     """The server, on a port of its own, until it is closed."""
 
-    def __init__(self, config: WebConfig) -> None:
+    def __init__(self, config: WebConfig, http: type[ImpatientProtocol] = ImpatientProtocol) -> None:
         self._listener = socket.socket()
         self._listener.bind(("127.0.0.1", 0))
         self._listener.listen(512)
         self.port: int = self._listener.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
-        settings = uvicorn.Config(make_app(config), log_level="error", ws="websockets-sansio", ws_max_size=MAX_MESSAGE)
+        limits = {"ws_max_size": MAX_MESSAGE, "ws": "websockets-sansio", "http": http}
+        settings = uvicorn.Config(make_app(config), log_level="error", **limits)  # type: ignore[arg-type]
         self._server = uvicorn.Server(settings)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -38,10 +40,20 @@ class Served:
         self._listener.close()
 
 
+class Address(Protocol):
+    """Where a server is."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def address(self) -> str: ...
+
+
 class Page:
     """What a page says and hears."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Address) -> None:
         self._open = ExitStack()
         talk, origin = f"ws://127.0.0.1:{served.port}/talk", Origin(served.address)
         socket = connect(talk, origin=origin, proxy=None, max_size=None, ping_timeout=None)  # machines are busy

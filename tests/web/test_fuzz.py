@@ -9,14 +9,14 @@ import pytest
 
 from tengen.web.connection import FAILED
 
-from .served import Page, Served
+from .served import Address, Page, Served
 
 ACTIONS = (
     "hello play.list play.opponents play.new play.load play.open play.leave play.move play.undo play.again play.dead "
     "play.hint play.estimate play.save play.remove study.new study.load study.game study.open study.go study.play "
     "study.analyse study.whole study.export explain.start explain.step explain.node runs.list runs.open runs.leave "
-    "runs.replay runs.duel match.list match.new match.open match.pause match.resume match.pace match.replay match.save "
-    "nothing"
+    "runs.replay runs.duel runs.pair runs.game match.list match.new match.open match.pause match.resume match.pace "
+    "match.replay match.save nothing"
 ).split()
 FIELDS = (
     "id game options players record move number point node spec visits count name index first second games seconds n do"
@@ -30,7 +30,7 @@ VALUES: list[object] = [
 AT_ONCE = 75  # messages of one page before it is slowed down
 
 
-def send_some(served: Served, rng: random.Random) -> None:
+def send_some(served: Address, rng: random.Random) -> None:
     """A page that sends whatever comes to its mind."""
     page = Page(served)
     known = [page.ask("play.new", game="go", options={"size": 5}, players=["human", "human"])["id"]]
@@ -48,7 +48,7 @@ def send_some(served: Served, rng: random.Random) -> None:
     page.close()
 
 
-def request_something(served: Served, rng: random.Random) -> None:
+def request_something(served: Address, rng: random.Random) -> None:
     """A request as no browser sends it."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     path = "/" + "".join(rng.choice("/.%2e..assets?&=abc\\~") for _ in range(rng.randrange(30)))

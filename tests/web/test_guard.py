@@ -1,6 +1,7 @@
 """Nobody gets in: another site, another name for this machine, or somebody without the token."""
 
 import http.client
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from websockets.sync.client import connect
 
 from tengen.web.app import WebConfig
 from tengen.web.guard import COOKIE, is_loopback
+from tengen.web.impatient import ImpatientProtocol
 
-from .served import Served
+from .served import Page, Served
 
 TOKEN = "correct-horse-battery"
 
@@ -90,6 +92,23 @@ def test_a_page_may_load_nothing_from_elsewhere(served: Served) -> None:
 @pytest.mark.parametrize("path", ["/assets/../app.py", "/assets/%2e%2e/app.py", "/..%2f..%2fetc/passwd", "/static"])
 def test_files_beside_the_page_stay_where_they_are(served: Served, path: str) -> None:
     assert get(served, path).status == 404
+
+
+class Hasty(ImpatientProtocol):
+    patience = 0.02
+
+
+def test_who_does_not_finish_asking_is_cut_off_and_a_page_is_not(tmp_path: Path) -> None:
+    server = Served(WebConfig(tmp_path), http=Hasty)
+    page = Page(server)
+    for begun in (b"", b"GET / HTTP/1.1\r\nHost: 127", b"POST / HTTP/1.1\r\nContent-Length: 9\r\nHost: x\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
+            slow.sendall(begun)
+            while slow.recv(4096):
+                pass  # an answer, perhaps; then the end
+    assert page.ask("play.list") == []
+    page.close()
+    server.close()
 
 
 @pytest.mark.parametrize(

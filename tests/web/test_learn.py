@@ -8,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tengen.arena.results import GameResult
 from tengen.learn.replay import Packed
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
 from tengen.nets.bundled import find_model
+from tengen.nets.generations import model_file
+from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.network import build_network
 from tengen.web.app import WebConfig
+from tengen.web.run_tables import pair_game
 
 from .served import Page, Served
 
@@ -33,9 +38,35 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tournament = folder / "cup"
     tournament.mkdir()
     agents = [{"name": name, "spec": "random", "elo": 10.0, "elo_error": 5.0} for name in ("a", "b")]
-    pair = {"a": "a", "b": "b", "score": 0.75, "wins": 3, "losses": 1, "draws": 0}
+    pair = {"a": "a", "b": "b", "score": 0.75, "wins": 3, "losses": 1, "draws": 0, "folder": "matches/a-vs-b"}
     (tournament / "tournament.json").write_text(json.dumps({"agents": agents, "pairs": [pair], "games": 4}))
+    add_games(tournament / "matches" / "a-vs-b")
+    add_generations(folder / "simple-go")
     return folder
+
+
+def add_games(match: Path) -> None:
+    """Two games of a match, and a third that was being written."""
+    (match / "games").mkdir(parents=True)
+    for number, first in ((1, "a"), (2, "b")):
+        result = GameResult(number, first, "a", "B+R", "resignation", "", 3, (2, 1), (0.1, 0.1))  # type: ignore[arg-type]
+        with (match / "results.jsonl").open("a") as file:
+            file.write(result.to_json() + "\n" + ('{"game": 3, "fir' if number == 2 else ""))
+        (match / "games" / f"{number:04d}.sgf").write_text("(;SZ[5]KM[3.5];B[cc];W[bc];B[dd])")
+
+
+def add_generations(run: Path) -> None:
+    """A generation of value networks that have learned nothing, and its cross table."""
+    for side, after in (("black", "first"), ("white", "second")):
+        network = build_network("simple-go", 3, 3, seed=1, filters=(4,), hidden=8, after=after)
+        card = ModelCard.of(network, encoder="stones", rules="simple-go", komi=0.5, recipe={"rules": "simple-go"})
+        save_model(model_file(run, side, 1), network, card)
+    (run / "config.toml").write_text('game = "go"\nsize = 3\nrules = "simple-go"\nkomi = 0.5\n')
+    (run / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
+    (run / "crosstable").mkdir()
+    settings = {"games": 10, "random_moves": 2, "seed": 1, "game": "go", "size": 3, "rules": "simple-go", "komi": 0.5}
+    table = {"settings": settings, "columns": [], "pairs": [[0, 0, 5, 0, 5], [1, 0, 9, 0, 1]]}
+    (run / "crosstable" / "crosstable-k0.5.json").write_text(json.dumps(table))
 
 
 def add_line(run: Path, step: int) -> None:
@@ -54,7 +85,7 @@ def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]
 
 
 def test_runs_are_listed_and_shown(page: Page, runs: Path) -> None:
-    assert {one["name"] for one in page.ask("runs.list")["runs"]} == {"zero/five", "cup"}
+    assert {one["name"] for one in page.ask("runs.list")["runs"]} == {"zero/five", "cup", "simple-go"}
     page.ask("runs.open", name="zero/five")
     run = page.wait("run", lambda run: run["name"] == "zero/five")
     assert run["series"]["loss_policy"] == [[0, 3.0], [1, 2.0], [2, 1.0]]
@@ -90,6 +121,42 @@ def test_two_generations_play_each_other(page: Page) -> None:
     page.ask("play.leave")
 
 
+def test_generations_of_value_networks_play_each_other(page: Page) -> None:
+    page.ask("runs.open", name="simple-go")
+    run = page.wait("run", lambda run: run["name"] == "simple-go")
+    assert run["models"] == ["g0", "g1"]
+    assert run["tables"][0]["pairs"] == [[0, 0, 5, 0, 5], [1, 0, 9, 0, 1]]
+    assert run["tables"][0]["players"] == ["Black", "White"] and run["tables"][0]["about"]["komi"] == 0.5
+    name = page.ask("runs.duel", name="simple-go", first="g1", second="g0", komi=1.5)["id"]
+    page.ask("play.open", id=name)
+    view = page.wait("game", lambda view: view["id"] == name and view["number"] >= 2)
+    assert view["specs"][1] == "random" and view["specs"][0].endswith("generation=1")
+    assert (view["komi"], view["rules"], view["rows"]) == (1.5, "simple-go", 3)
+    page.ask("play.leave")
+
+
+def test_the_games_of_a_pair_of_a_tournament_are_replayed(page: Page) -> None:
+    games = page.ask("runs.pair", name="cup", first="b", second="a")
+    assert [(game["number"], game["first"], game["winner"]) for game in games] == [(2, "b", "a"), (1, "a", "a")]
+    study = page.ask("runs.game", name="cup", first="b", second="a", number=2)["id"]
+    page.ask("study.open", id=study)
+    assert page.wait("study", lambda tree: tree["id"] == study)["moves"] == ["", "C3", "B3", "D2"]
+    with pytest.raises(ValueError, match="no record of game 9"):
+        page.ask("runs.game", name="cup", first="a", second="b", number=9)
+    with pytest.raises(ValueError, match="no games of these two"):
+        page.ask("runs.pair", name="cup", first="a", second="../../zero")
+
+
+def test_a_table_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret" / "games").mkdir(parents=True)
+    (tmp_path / "secret" / "games" / "0001.sgf").write_text("(;SZ[5];B[cc])")
+    (tmp_path / "cup").mkdir()
+    table = {"agents": [], "pairs": [{"a": "a", "b": "b", "folder": "../secret"}]}
+    (tmp_path / "cup" / "tournament.json").write_text(json.dumps(table))
+    with pytest.raises(ValueError, match="no games of these two"):
+        pair_game(tmp_path / "cup", "a", "b", 1)
+
+
 @pytest.mark.parametrize("name", ["..", "../..", "/etc", "zero", "zero/five/..", "zero/five/models", ""])
 def test_nothing_outside_the_folder_is_shown(page: Page, name: str) -> None:
     with pytest.raises(ValueError, match="no run is called"):
@@ -105,7 +172,8 @@ def test_only_models_of_the_run_play(page: Page) -> None:
 
 def test_nothing_is_written(page: Page, runs: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
-    for name in ("zero/five", "cup"):
+    for name in ("zero/five", "cup", "simple-go"):
         page.ask("runs.open", name=name)
+    page.ask("runs.pair", name="cup", first="a", second="b")
     page.ask("runs.leave")
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before

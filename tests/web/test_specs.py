@@ -31,6 +31,17 @@ def test_agents_of_our_own_may_be_asked_for(spec: str) -> None:
         "alphago:alphago9,fast=x.safetensors",
         "mcts:model=go9",
         "alphabeta:model=runs",
+        "alphabeta:runs/simple-go",
+        "mcts:runs/simple-go",
+        "gumbel:../x",
+        "fast-policy:/etc/passwd",
+        "zero:~root",
+        "exact",
+        "exact:tables",
+        "ZERO:go9",
+        "uct:guide=/etc/passwd",
+        "zero:go9,tables=/etc/passwd",
+        "zero:go9,batch=1000000",
         "zero:go9,backend=torch",
         "zero:go9,sims=10000000",
         "uct:seconds=1000",
@@ -63,6 +74,8 @@ def test_every_opponent_can_play_what_it_is_offered_for() -> None:
     for state in positions():
         offered = opponents_for(state, {})
         assert len({one.key for one in offered}) == len(offered)
+        ratings = [one.rating for one in offered if one.rating is not None]
+        assert ratings == sorted(ratings), "the weakest first"
         for one in offered:
             agent = agents.setdefault(one.spec, None) or load_agent(safe_spec(one.spec))
             agents[one.spec] = agent

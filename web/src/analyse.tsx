@@ -1,5 +1,6 @@
 // Analyse: walk through a record, try moves, and see what an agent thinks of them.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { aboutOf } from "./about";
 import { Board, type Mark } from "./board";
 import { Chart } from "./chart";
 import { download } from "./play";
@@ -12,6 +13,7 @@ import { head, of, t, type Word } from "./words";
 type Layer = "candidates" | "prior" | "visits" | "value" | "ownership" | "nothing";
 const LAYERS: Layer[] = ["candidates", "prior", "visits", "value", "ownership", "nothing"];
 const SHOWN = 8; // moves in the table
+const NOTCH = 50; // pixels that the wheel has to turn for a move
 const SERIOUS = 0.06; // how much of the chance a mistake costs
 
 export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalogue; onStudy: (id: string) => void; empty?: Word }) {
@@ -107,13 +109,13 @@ export function Walk({ study: { tree, position, step, play } }: { study: Study }
   const line = lineThrough(tree, position.node);
   return (
     <div class="row walk" role="group" aria-label={t("moves")}>
-      <button aria-label="start" onClick={() => step(-9999)}>«</button>
-      <button class="far" aria-label="back 10" onClick={() => step(-10)}>−10</button>
-      <button aria-label="back" onClick={() => step(-1)}>‹</button>
+      <button aria-label={t("walkStart")} onClick={() => step(-9999)}>«</button>
+      <button class="far" aria-label={`${t("walkBack")} 10`} onClick={() => step(-10)}>−10</button>
+      <button aria-label={t("walkBack")} onClick={() => step(-1)}>‹</button>
       <span class="count">{line.indexOf(position.node)} / {line.length - 1}</span>
-      <button aria-label="forward" onClick={() => step(1)}>›</button>
-      <button class="far" aria-label="forward 10" onClick={() => step(10)}>+10</button>
-      <button aria-label="end" onClick={() => step(9999)}>»</button>
+      <button aria-label={t("walkForward")} onClick={() => step(1)}>›</button>
+      <button class="far" aria-label={`${t("walkForward")} 10`} onClick={() => step(10)}>+10</button>
+      <button aria-label={t("walkEnd")} onClick={() => step(9999)}>»</button>
       {position.canPass && <button onClick={() => play("pass")}>{t("pass")}</button>}
     </div>
   );
@@ -129,6 +131,15 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
   const [visits, setVisits] = useState(100);
   const on = (analysis?.spec ?? "") !== "";
 
+  const turned = useRef(0);
+  const wheel = (event: WheelEvent) => {
+    if (event.ctrlKey) return; // which zooms
+    event.preventDefault();
+    turned.current = Math.sign(turned.current) === -Math.sign(event.deltaY) ? event.deltaY : turned.current + event.deltaY;
+    if (event.deltaMode === 0 && Math.abs(turned.current) < NOTCH) return; // a touchpad sends many small steps
+    step(Math.sign(turned.current));
+    turned.current = 0;
+  };
   const toggle = () => void act("study.analyse", { spec: on ? "" : spec });
   useWalking(study, { a: toggle });
 
@@ -145,7 +156,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
   const progress = graph?.progress;
   return (
     <main class="game study">
-      <div class="board-side" onWheel={(event) => { if (!event.ctrlKey) { event.preventDefault(); step(event.deltaY > 0 ? 1 : -1); } }}>
+      <div class="board-side" onWheel={wheel}>
         <Board view={position} onMove={position.over ? undefined : play} marks={marks} heat={heat} heatTone={layer === "prior" || layer === "value" ? layer : "visits"} owners={owners}
           onHover={(index) => setHovered(index === null ? null : best.find((move) => squaresOf(position, move.move).at(-1) === index)?.move ?? null)} />
         <Walk study={study} />
@@ -160,9 +171,10 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
           {known?.problem && <p class="problem" role="alert">{known.problem}</p>}
           {problem && <p class="problem" role="alert">{problem}</p>}
           <div class="segments layers" role="group" aria-label={t("show")}>
-            {LAYERS.map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
+            {LAYERS.filter((one) => one !== "ownership" || position.board === "go").map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
           </div>
-          {on && <Candidates best={best} hovered={hovered} onHover={setHovered} onPlay={play} />}
+          {on && <Candidates best={best} scored={position.board === "go"} hovered={hovered} onHover={setHovered} onPlay={play} />}
+          {on && <p class="pv quiet small-print">{(shownMove ?? best[0])?.pv.slice(0, 12).join(" ")}</p>}
         </div>
         <div class="card">
           <div class="row">
@@ -193,7 +205,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
           <a class="button" href={`#/explain/${id}`}>{t("explain")}</a>
           <button onClick={onLeave}>{t("otherRecord")}</button>
         </div>
-        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), tree.about, tree.result].filter(Boolean).join(" · ")}</p>
+        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || tree.about, tree.result].filter(Boolean).join(" · ")}</p>
         <p class="quiet small-print keys">{t("walkKeys")}</p>
       </aside>
     </main>
@@ -213,16 +225,16 @@ export function Analysts({ tree, spec, onChange }: { tree: StudyTree; spec: stri
 }
 
 /** The best moves. There is room for all of them from the start, so that nothing moves while they come in. */
-function Candidates({ best, hovered, onHover, onPlay }: { best: MoveInfo[]; hovered: string | null; onHover: (move: string | null) => void; onPlay: (move: string) => void }) {
+function Candidates({ best, scored, hovered, onHover, onPlay }: { best: MoveInfo[]; scored: boolean; hovered: string | null; onHover: (move: string | null) => void; onPlay: (move: string) => void }) {
   return (
     <table class="candidates still">
-      <thead><tr>{(["move", "chance", "points", "visits", "layer.prior"] as Word[]).map((word) => <th key={word}>{head(word)}</th>)}</tr></thead>
+      <thead><tr>{(["move", "chance", ...(scored ? ["points"] : []), "visits", "layer.prior"] as Word[]).map((word) => <th key={word}>{head(word)}</th>)}</tr></thead>
       <tbody>
         {best.slice(0, SHOWN).map((move) => (
           <tr key={move.move} class={move.move === hovered ? "hovered" : ""} onPointerEnter={() => onHover(move.move)} onPointerLeave={() => onHover(null)}>
             <td><button class="quiet-button" title={move.pv.join(" ")} onFocus={() => onHover(move.move)} onBlur={() => onHover(null)} onClick={() => onPlay(move.move)}>{move.move}</button></td>
             <td>{(move.chance * 100).toFixed(1)}%</td>
-            <td>{move.score === null ? "" : signed(move.score)}</td>
+            {scored && <td>{move.score === null ? "" : signed(move.score)}</td>}
             <td>{move.visits}</td>
             <td>{(move.prior * 100).toFixed(1)}%</td>
           </tr>
@@ -275,13 +287,19 @@ export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer,
     });
     return marks;
   }
+  const from = (move: MoveInfo) => (position.board === "chess" ? squaresOf(position, move.move)[0] : undefined);
+  if (shown) {
+    const spot = squaresOf(position, shown.move).at(-1);
+    if (spot !== undefined) marks.set(spot, { text: (shown.chance * 100).toFixed(0), sub: brief(shown.visits), tone: shown === best[0] ? "best" : "good", from: from(shown) });
+    return marks;
+  }
   if (layer !== "candidates") return marks;
   const most = Math.max(1, ...best.map((move) => move.visits));
   [...best].reverse().forEach((move) => {
     const spot = squaresOf(position, move.move).at(-1);
     if (spot === undefined || move.visits < most * 0.02) return;
     const tone = move === best[0] ? "best" : move.visits > most * 0.2 ? "good" : "plain";
-    marks.set(spot, { text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone });
+    marks.set(spot, { text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone, from: from(move) });
   });
   return marks;
 }

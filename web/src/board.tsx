@@ -5,11 +5,14 @@ import { columnName, pointName, squaresOf, type View } from "./shapes";
 import { of, t } from "./words";
 
 const U = 40; // units of a cell
+const RANK = "qrbn"; // pieces to promote to, the strongest first
 
 export interface Mark {
   text?: string;
   sub?: string;
   tone?: "best" | "good" | "plain";
+  /** Where the piece comes from that moves here. */
+  from?: number;
   /** A stone that is not on the board yet: 1 or 2. */
   stone?: number;
 }
@@ -83,7 +86,7 @@ export function Board(props: BoardProps) {
     if (!onMove || view.over) return;
     if (view.board === "chess") {
       const moves = targets.filter((move) => squaresOf(view, move)[1] === index);
-      if (moves.length > 1) return setPromotions(moves);
+      if (moves.length > 1) return setPromotions(moves.sort((a, b) => RANK.indexOf(a[4]) - RANK.indexOf(b[4])));
       if (moves.length === 1) return onMove(moves[0]);
       return setChosen(index !== chosen && legal.has(index) ? index : null);
     }
@@ -112,6 +115,7 @@ export function Board(props: BoardProps) {
       event.preventDefault();
       act(cursor);
     } else if (event.key === "Escape") {
+      if (chosen === null && promotions.length === 0) (event.currentTarget as HTMLElement).blur();
       setChosen(null);
       setPromotions([]);
     }
@@ -142,6 +146,7 @@ export function Board(props: BoardProps) {
         ref={svg}
         viewBox={`0 0 ${width} ${height}`}
         aria-hidden="true"
+        onMouseDown={(event) => { event.preventDefault(); (document.activeElement as HTMLElement | null)?.blur(); }} // keys go on walking
         onPointerMove={(event) => look(at(event))}
         onPointerLeave={() => look(null)}
         onClick={(event) => {
@@ -173,6 +178,9 @@ export function Board(props: BoardProps) {
             <circle key={move} class="target taking" cx={x} cy={y} r={U * 0.44} />
           );
         })}
+        {props.marks && [...props.marks].map(([index, mark]) => mark.from !== undefined && (
+          <Arrow key={index} from={place(mark.from)} to={place(index)} tone={mark.tone ?? ""} />
+        ))}
         {props.marks && [...props.marks].map(([index, mark]) => (
           <MarkAt key={index} view={view} at={place(index)} mark={mark} on={view.cells[index]} />
         ))}
@@ -180,8 +188,8 @@ export function Board(props: BoardProps) {
       </svg>
       {promotions.length > 0 && (
         <div class="promotions" role="dialog" aria-label={t("promotion")}>
-          {promotions.map((move) => (
-            <button key={move} aria-label={move.slice(4)} onClick={() => onMove?.(move)}>
+          {promotions.map((move, i) => (
+            <button key={move} autoFocus={i === 0} aria-label={move.slice(4)} onClick={() => onMove?.(move)}>
               <svg viewBox="0 0 45 45"><Piece piece={view.toPlay === 1 ? move[4].toUpperCase() : move[4]} x={0} y={0} size={45} /></svg>
             </button>
           ))}
@@ -328,6 +336,12 @@ function Thing({ view, what, at: [x, y] }: { view: View; what: string; at: At })
 
 function Square({ kind, at: [x, y] }: { kind: string; at: At }) {
   return <rect class={`mark-square ${kind}`} x={x - U / 2} y={y - U / 2} width={U} height={U} />;
+}
+
+/** From a piece to the edge of the disc on the square that it goes to. */
+function Arrow({ from: [x1, y1], to: [x2, y2], tone }: { from: At; to: At; tone: string }) {
+  const share = 1 - (U * 0.42) / Math.hypot(x2 - x1, y2 - y1);
+  return <line class={`arrow ${tone}`} x1={x1} y1={y1} x2={x1 + (x2 - x1) * share} y2={y1 + (y2 - y1) * share} />;
 }
 
 function Heat({ at: [x, y], share, tone, square }: { at: At; share: number; tone: string; square: boolean }) {

@@ -76,7 +76,7 @@ export function Chart({ lines, height = 150, low, high, middle, at, marks = [], 
       <figcaption>
         <span>{hover === null ? `${show(floor)} – ${show(top)}` : String(hover)}</span>
         {lines.map((line) => {
-          const point = hover === null ? line.points.at(-1) : line.points.find(([x]) => x === hover);
+          const point = line.points.find(([x]) => x === (hover ?? at)) ?? (hover === null ? line.points.at(-1) : undefined);
           return <span key={line.name} class={`legend ${line.tone}`}>{line.name} {point ? show(point[1]) : ""}</span>;
         })}
       </figcaption>

@@ -147,7 +147,7 @@ function marksOf(search: SearchView | null): Map<number, Mark> {
   const marks = new Map<number, Mark>();
   search?.children.filter((each) => each.N > 0).forEach((each) => {
     const spot = squaresOf(search.position, each.move).at(-1);
-    if (spot !== undefined && !marks.has(spot)) marks.set(spot, { text: brief(each.N), sub: `${((each.Q! + 1) * 50).toFixed(0)}%`, tone: marks.size === 0 ? "best" : "plain" });
+    if (spot !== undefined && !marks.has(spot)) marks.set(spot, { from: search.position.board === "chess" ? squaresOf(search.position, each.move)[0] : undefined, text: brief(each.N), sub: `${((each.Q! + 1) * 50).toFixed(0)}%`, tone: marks.size === 0 ? "best" : "plain" });
   });
   return marks;
 }

@@ -3,13 +3,28 @@ import { useEffect, useState } from "preact/hooks";
 import { Chart, type Line } from "./chart";
 import { Select } from "./setup";
 import { ask, drop, useConnected, useTopic } from "./talk";
-import { t, type Word } from "./words";
+import { of, t, type Word } from "./words";
 
 type Series = Record<string, [number, number][]>;
 interface Tournament {
   agents: { name: string; spec: string; elo: number | null; elo_error: number | null; score: number | null }[];
   pairs: [string, string, number, string][];
   games: number | null;
+}
+/** A game of two agents of a tournament. */
+interface PairGame {
+  number: number;
+  first: string;
+  winner: string;
+  result: string;
+  moves: number;
+}
+interface GenerationTable {
+  name: string;
+  players: [string, string];
+  about: { komi?: number; games?: number; random_moves?: number };
+  /** First and second player's generation, games won, drawn and lost. */
+  pairs: [number, number, number, number, number][];
 }
 interface RunView {
   name: string;
@@ -21,6 +36,7 @@ interface RunView {
   games: { generation: number; winner: number; length: number }[];
   models: string[];
   tournament: Tournament | null;
+  tables: GenerationTable[];
 }
 const GROUPS: [Word, RegExp][] = [
   ["losses", /loss|fresh_|entropy|divergence/],
@@ -110,7 +126,8 @@ function Run({ run, onStudy, onGame, onProblem }: { run: RunView; onStudy: (id: 
           </table>
         </section>
       )}
-      {run.tournament && <CrossTable tournament={run.tournament} />}
+      {run.tournament && <CrossTable key={run.name} run={run.name} tournament={run.tournament} onGame={(pair, number) => open("runs.game", { ...pair, number }, onStudy)} onProblem={onProblem} />}
+      {run.tables.map((table) => <Generations key={table.name} table={table} onPlay={(first, second) => open("runs.duel", { first: `g${first}`, second: `g${second}`, komi: table.about.komi ?? null }, onGame)} />)}
       {Object.keys(run.settings).length > 0 && (
         <details class="card">
           <summary>{t("settings")}</summary>
@@ -155,25 +172,107 @@ function Duel({ models, onPlay }: { models: string[]; onPlay: (first: string, se
   );
 }
 
-function CrossTable({ tournament: { agents, pairs } }: { tournament: Tournament }) {
+interface Pair {
+  first: string;
+  second: string;
+}
+
+/** Every agent against every other; a cell opens the games of its pair. */
+function CrossTable({ run, tournament: { agents, pairs }, onGame, onProblem }: {
+  run: string; tournament: Tournament; onGame: (pair: Pair, number: number) => void; onProblem: (text: string) => void;
+}) {
+  const [chosen, setChosen] = useState<(Pair & { games: PairGame[] }) | null>(null);
   const scores = new Map<string, [number, string]>();
   pairs.forEach(([a, b, score, count]) => {
     scores.set(`${a}\n${b}`, [score, count]);
     scores.set(`${b}\n${a}`, [1 - score, count.split("-").map((_, i, all) => all[[1, 0, 2][i]]).join("-")]);
   });
+  const choose = (first: string, second: string) =>
+    void ask<PairGame[]>("runs.pair", { name: run, first, second }).then((games) => setChosen({ first, second, games }), (error: Error) => onProblem(error.message));
+  return (
+    <>
+      <section class="card scroll">
+        <h2>{t("crossTable")}</h2>
+        <p class="quiet small-print">{t("crossTableHint")}</p>
+        <table class="cross">
+          <thead><tr><th /><th>{t("rating")}</th>{agents.map((_, i) => <th key={i}>{i + 1}</th>)}</tr></thead>
+          <tbody>
+            {agents.map((row, i) => (
+              <tr key={row.name}>
+                <th title={row.spec}>{i + 1}. {row.name}</th>
+                <td>{row.elo === null ? "" : `${row.elo.toFixed(0)}${row.elo_error ? ` ±${(1.96 * row.elo_error).toFixed(0)}` : ""}`}</td>
+                {agents.map((column) => {
+                  const found = scores.get(`${row.name}\n${column.name}`);
+                  const here = chosen?.first === row.name && chosen.second === column.name;
+                  return <Score key={column.name} score={found?.[0]} title={found ? `${row.name} – ${column.name}: ${found[1]}` : ""} here={here} onChoose={() => choose(row.name, column.name)} />;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {chosen && <PairGames pair={chosen} games={chosen.games} onGame={(number) => onGame({ first: chosen.first, second: chosen.second }, number)} />}
+    </>
+  );
+}
+
+/** A cell of a cross table, the redder the fewer points. */
+function Score({ score, title, here = false, onChoose }: { score: number | undefined; title: string; here?: boolean; onChoose: () => void }) {
+  if (score === undefined) return <td />;
+  return (
+    <td class={`score ${here ? "here" : ""}`} style={{ "--share": score }}>
+      <button title={title} aria-label={title} aria-pressed={here} onClick={onChoose}>{Math.round(score * 100)}</button>
+    </td>
+  );
+}
+
+function PairGames({ pair, games, onGame }: { pair: Pair; games: PairGame[]; onGame: (number: number) => void }) {
+  return (
+    <section class="card">
+      <h2>{pair.first} – {pair.second} <span class="quiet">{games.length}</span></h2>
+      <div class="finished-games">
+        <table class="candidates games-table">
+          <thead><tr><th>{t("gameNumber")}</th><th>{t("movedFirst")}</th><th>{t("winner")}</th><th>{t("result")}</th><th>{t("moves")}</th><th /></tr></thead>
+          <tbody>
+            {games.map((game) => (
+              <tr key={game.number}>
+                <td>{game.number}</td>
+                <td>{game.first}</td>
+                <td>{game.winner || t("draw")}</td>
+                <td>{game.result}</td>
+                <td>{game.moves}</td>
+                <td><button class="quiet-button" aria-label={`${t("replay")} ${game.number}`} title={t("replay")} onClick={() => onGame(game.number)}>▶</button></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** Generations of the first player in rows, of the second in columns; a cell lets the two play. */
+function Generations({ table, onPlay }: { table: GenerationTable; onPlay: (first: number, second: number) => void }) {
+  const numbers = [...new Set(table.pairs.flatMap(([first, second]) => [first, second]))].sort((a, b) => a - b);
+  const cells = new Map(table.pairs.map((pair) => [`${pair[0]} ${pair[1]}`, pair]));
+  const [first, second] = table.players.map((name) => of("player", name));
+  const about = [table.about.komi !== undefined && `${t("komi")} ${table.about.komi}`, table.about.games && `${table.about.games} ${t("games").toLowerCase()}`].filter(Boolean).join(" · ");
   return (
     <section class="card scroll">
-      <h2>{t("crossTable")}</h2>
+      <h2>{t("generationTable")} <span class="quiet">{about}</span></h2>
+      <p class="quiet small-print">{t("generationTableHint")}</p>
       <table class="cross">
-        <thead><tr><th /><th>{t("rating")}</th>{agents.map((_, i) => <th key={i}>{i + 1}</th>)}</tr></thead>
+        <thead><tr><th>{first} \ {second}</th>{numbers.map((number) => <th key={number}>{number}</th>)}</tr></thead>
         <tbody>
-          {agents.map((row, i) => (
-            <tr key={row.name}>
-              <th title={row.spec}>{i + 1}. {row.name}</th>
-              <td>{row.elo === null ? "" : `${row.elo.toFixed(0)}${row.elo_error ? ` ±${(1.96 * row.elo_error).toFixed(0)}` : ""}`}</td>
-              {agents.map((column) => {
-                const found = scores.get(`${row.name}\n${column.name}`);
-                return <td key={column.name} class="score" title={found ? `${row.name} – ${column.name}: ${found[1]}` : ""} style={found ? { "--share": found[0] } : {}}>{found ? Math.round(found[0] * 100) : ""}</td>;
+          {numbers.map((row) => (
+            <tr key={row}>
+              <th>{row}</th>
+              {numbers.map((column) => {
+                const found = cells.get(`${row} ${column}`);
+                if (found === undefined) return <td key={column} />;
+                const [, , won, drawn, lost] = found;
+                const score = (won + drawn / 2) / Math.max(1, won + drawn + lost);
+                return <Score key={column} score={score} title={`${first} ${row} – ${second} ${column}: ${won}-${lost}-${drawn}`} onChoose={() => onPlay(row, column)} />;
               })}
             </tr>
           ))}

@@ -1,5 +1,6 @@
 // Match: agents play each other on the board, and a table grows as games end.
 import { useState } from "preact/hooks";
+import { aboutOf } from "./about";
 import { Board } from "./board";
 import { Chance, Chip, download, PlayerCard } from "./play";
 import { Field, GameChoice, levelName, type Player, PlayerChoice, playerKey, possible, Select, useGameForm } from "./setup";
@@ -92,7 +93,7 @@ export function Match({ id, onLeave, onStudy }: { id: string; onLeave: () => voi
             </table>
           </div>
         </div>
-        <p class="quiet small-print">{match.about} · {t("matchMemory")}</p>
+        <p class="quiet small-print">{aboutOf(board) || match.about} · {t("matchMemory")}</p>
       </aside>
     </main>
   );

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Board, type Mark } from "./board";
 import { Clock } from "./clock";
 import { levelName } from "./setup";
+import { aboutOf } from "./about";
 import { type GameView, pointIndex, pointName, squaresOf, type View } from "./shapes";
 import { stoneSound } from "./sound";
 import { ask, drop, useConnected, useTopic } from "./talk";
@@ -43,7 +44,8 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
 
   const marks = useMemo(() => new Map<number, Mark>((shown?.marks.hints ?? []).flatMap(({ move: name, chance }, i) => {
     const spot = squaresOf(shown!, name).at(-1);
-    return spot === undefined ? [] : [[spot, { text: chance === null || chance === undefined ? String(i + 1) : String(Math.round(chance * 100)), tone: i === 0 ? "best" : "good" }] as [number, Mark]];
+    const from = shown!.board === "chess" ? squaresOf(shown!, name)[0] : undefined;
+    return spot === undefined ? [] : [[spot, { from, text: chance === null || chance === undefined ? String(i + 1) : String(Math.round(chance * 100)), tone: i === 0 ? "best" : "good" }] as [number, Mark]];
   })), [shown?.marks, shown?.cells]);
   const owners = useMemo(() => ownersOf(shown?.count?.owners ?? shown?.marks.owners), [shown?.count?.owners, shown?.marks.owners]);
   const dead = useMemo(() => new Set((shown?.count?.dead ?? []).map((name) => pointIndex(shown!, name))), [shown?.count?.dead]);
@@ -68,13 +70,14 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
         <Player game={shown} player={order[0]} />
         <div class="card status">
           <p class="headline" aria-live="polite">{headline(shown, mine)}</p>
+          <p class="unseen" role="status">{lastMove(shown)}</p>
           {shown.count && <p class="quiet">{shown.count.text}</p>}
           {shown.count?.correctable && <p class="quiet">{t("deadStones")}</p>}
           {shown.marks.margin !== undefined && !shown.over && <p>{margin(shown.marks.margin)}</p>}
           {shown.chance !== null && <Chance game={shown} />}
           {(problem || shown.problem) && <p class="problem" role="alert">{problem || shown.problem}</p>}
           {shown.problem && <button onClick={() => void act("play.again")}>{t("again")}</button>}
-          <div class="actions">
+          <div class={shown.territory ? "actions" : "actions four"}>
             {shown.territory && <button disabled={!mine || !shown.canPass} onClick={() => move("pass")}>{t("pass")}</button>}
             <button disabled={shown.moveList.length === 0 || shown.reason === "time"} onClick={() => void act("play.undo")}>{shown.over && shown.count ? t("resume") : t("undo")}</button>
             <button disabled={!mine} onClick={() => void act("play.hint")}>{t("hint")}</button>
@@ -95,7 +98,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
           <summary>{t("moves")} <span class="quiet">{shown.number}</span></summary>
           <ol>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
         </details>
-        <p class="quiet small-print">{shown.about}</p>
+        <p class="quiet small-print">{aboutOf(shown) || shown.about}</p>
         <div class="row">
           <button onClick={onLeave}>{t("newGame")}</button>
           <button disabled={shown.moveList.length === 0} onClick={() => void ask<{ id: string }>("study.game", { game: id }).then((study) => (location.hash = `#/analyse/${study.id}`))}>{t("analyseThis")}</button>
@@ -115,7 +118,7 @@ function Player({ game, player }: { game: GameView; player: number }) {
   const turn = !game.over && game.toPlay === player;
   const name = spec === "" ? (game.specs.includes("") && game.specs[2 - player] !== "" ? t("you") : of("player", game.players[player - 1])) : levelName(game.sides[player - 1]);
   return (
-    <PlayerCard turn={turn} chip={<Chip game={game} player={player} />} name={name} about={spec || of("player", game.players[player - 1])}>
+    <PlayerCard turn={turn} chip={<Chip game={game} player={player} />} name={name} about={spec || (game.specs.every((each) => each === "") ? "" : of("player", game.players[player - 1]))}>
       {game.captures && <span class="captures" title={t("captured")}><b>{game.captures[player - 1]}</b><span> {t("captured")}</span></span>}
       {game.clock && spec === "" && <Clock clock={game.clock} player={player} />}
       {turn && game.thinking && <span class="dots" role="status" aria-label={t("thinking")}><i /><i /><i /></span>}
@@ -130,7 +133,7 @@ export function PlayerCard({ turn, chip, name, about, children }: { turn: boolea
       {chip}
       <div class="who">
         <strong>{name}</strong>
-        <span class="quiet">{about}</span>
+        {about && <span class="quiet">{about}</span>}
       </div>
       {children}
     </div>
@@ -170,6 +173,11 @@ function headline(game: GameView, mine: boolean): string {
   const last = game.last === "pass" ? `${of("player", game.players[2 - game.toPlay])} ${t("passed")} · ` : "";
   const check = game.check ? ` · ${t("check")}` : "";
   return last + (mine && game.specs.some((spec) => spec) ? t("yourTurn") : `${player} ${t("toPlay")}`) + check;
+}
+
+/** The last move, for those who listen. */
+function lastMove(game: GameView): string {
+  return game.moveList.length === 0 ? "" : `${of("player", game.players[2 - game.toPlay])} ${game.moveList.at(-1)}`;
 }
 
 function margin(points: number): string {

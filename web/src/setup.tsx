@@ -122,14 +122,14 @@ export function PlayerChoice({ label, player, levels, human = false, onChange }:
       <Field label={label}>
         <Select
           value={player.level}
-          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key)]), ["spec", t("bySpec")]]}
+          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key) + (one.rating === null ? "" : ` · ${one.rating}`)]), ["spec", t("bySpec")]]}
           onChange={(level) => onChange({ ...player, level })}
         />
       </Field>
       {player.level === "spec" && (
         <Field label={t("spec")}><input class="mono" value={player.spec} maxLength={200} spellcheck={false} onChange={(e) => onChange({ ...player, spec: e.currentTarget.value })} /></Field>
       )}
-      {info && <p class="about-level"><code>{info.spec}</code>{info.measured && <> · {info.measured}</>}</p>}
+      {info && <p class="about-level"><code>{info.spec}</code>{info.rating !== null && <> · {t("ratingHere")} {info.rating}</>}{info.measured && <> · {info.measured}</>}</p>}
     </>
   );
 }
@@ -210,11 +210,18 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
   );
 }
 
+const LARGEST = 900_000; // bytes of a record
+
 /** A place to drop, choose or paste a record. */
 export function OpenRecord({ onText }: { onText: (text: string) => void }) {
   const [over, setOver] = useState(false);
   const [text, setText] = useState("");
-  const read = (file: File | undefined) => file && file.size < 900_000 && void file.text().then(onText);
+  const [problem, setProblem] = useState("");
+  const read = (file: File | undefined) => {
+    if (!file) return;
+    setProblem(file.size < LARGEST ? "" : t("tooLarge"));
+    if (file.size < LARGEST) void file.text().then(onText);
+  };
   return (
     <section
       class={`card drop ${over ? "over" : ""}`}
@@ -232,6 +239,7 @@ export function OpenRecord({ onText }: { onText: (text: string) => void }) {
         </label>
         <button type="button" disabled={!text.trim()} onClick={() => onText(text)}>{t("goOn")}</button>
       </div>
+      {problem && <p class="problem" role="alert">{problem}</p>}
     </section>
   );
 }

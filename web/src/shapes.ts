@@ -96,6 +96,8 @@ export interface OpponentInfo {
   key: string;
   spec: string;
   measured: string;
+  /** Elo on this board; that of `first-game` is 0. */
+  rating: number | null;
 }
 
 // ---------------------------------------------------------------------------------------------------- matches

@@ -2,7 +2,7 @@
 
 A page sends `{"n": 7, "do": "play.move", ...}` and gets `{"re": 7, "ok": {...}}` or `{"re": 7, "error": "..."}`. In
 between come news, `{"on": "game", "set": {...}}`. Of news under one topic only the newest is kept while the page is
-slow, and of a topic's fields only those that changed are sent.
+slow, and of a topic's fields only those that changed are sent. Who does not read their answers is not read from either.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ _LOG = logging.getLogger("tengen.web")
 _PER_SECOND: Final = 40.0  # messages that a page may go on sending
 _AT_ONCE: Final = 80.0
 _MOST_NEWS: Final = 64
+_MOST_ANSWERS: Final = 32  # that wait to be sent
 
 Message = dict[str, Any]
 Action = Callable[["Connection", Message], Awaitable[Any]]
@@ -37,6 +38,9 @@ class Connection:
         self._news: dict[str, Message] = {}
         self._answers: list[Message] = []
         self._wake = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._has_gone = False
         self._allowance, self._counted = _AT_ONCE, time.monotonic()
         self._leaving: list[Callable[[], None]] = []
         self.rooms: dict[str, Any] = {}
@@ -65,6 +69,7 @@ class Connection:
         writer = asyncio.create_task(self._write())
         try:
             while True:
+                await self._has_room.wait()
                 message = await self._socket.receive()
                 if message["type"] != "websocket.receive":
                     break
@@ -112,6 +117,8 @@ class Connection:
 
     def _answer(self, answer: Message) -> None:
         self._answers.append(answer)
+        if len(self._answers) >= _MOST_ANSWERS and not self._has_gone:
+            self._has_room.clear()
         self._wake.set()
 
     async def _write(self) -> None:
@@ -123,6 +130,7 @@ class Connection:
                 while self._answers or self._news:
                     if self._answers:
                         await self._send(self._answers.pop(0))
+                        self._has_room.set()
                         continue
                     topic = next(iter(self._news))
                     news = self._news.pop(topic)
@@ -131,6 +139,9 @@ class Connection:
                         await self._send({"on": topic, **changed})
         except (WebSocketDisconnect, RuntimeError):
             pass
+        finally:  # the page has gone, and `serve` will find out
+            self._has_gone = True
+            self._has_room.set()
 
     def _changes(self, topic: str, news: Message) -> Message:
         known = self._sent.get(topic)

@@ -4,16 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
-from tengen.games.game import get_game
-from tengen.learn.zero_config import read_config
 from tengen.web.connection import Action, Connection, Message
 from tengen.web.fields import field
 from tengen.web.play_room import PlayRoom
-from tengen.web.runs import describe_run, find_runs, generations, replay, touched
+from tengen.web.run_tables import pair_game, pair_games
+from tengen.web.runs import describe_run, find_runs, game_of_run, players_of, replay, touched
 from tengen.web.study_room import StudyRoom
 
 _EVERY: Final = 2.0  # seconds between two looks at a run
-_SIMULATIONS: Final = 64
 
 
 class LearnRoom:
@@ -30,6 +28,8 @@ class LearnRoom:
             "runs.leave": self._leave,
             "runs.replay": self._replay,
             "runs.duel": self._duel,
+            "runs.pair": self._pair,
+            "runs.game": self._game,
         }
 
     async def _list(self, page: Connection, message: Message) -> Any:
@@ -63,13 +63,24 @@ class LearnRoom:
     async def _duel(self, page: Connection, message: Message) -> Any:
         """Let two generations of a run play a game on the board."""
         _, path = await self._path(message)
-        models = {file.stem: file for file in await asyncio.to_thread(generations, path)}
-        first, second = field(message, "first", str), field(message, "second", str)
-        if first not in models or second not in models:
+        players = await asyncio.to_thread(players_of, path)
+        names = field(message, "first", str), field(message, "second", str)
+        if not all(name in players for name in names):
             raise ValueError("the run has no such generation")
-        options = read_config(path).game_options()
-        specs = f"zero:{models[first]},sims={_SIMULATIONS}", f"zero:{models[second]},sims={_SIMULATIONS}"
-        return await self._play.begin_between(get_game(options.game).new(options), (first, second), specs)
+        komi = None if message.get("komi") is None else field(message, "komi", float)
+        state = await asyncio.to_thread(game_of_run, path, komi)
+        return await self._play.begin_between(state, names, (players[names[0]], players[names[1]]))
+
+    async def _pair(self, page: Connection, message: Message) -> Any:
+        """The games of two agents of a tournament."""
+        _, path = await self._path(message)
+        return await asyncio.to_thread(pair_games, path, field(message, "first", str), field(message, "second", str))
+
+    async def _game(self, page: Connection, message: Message) -> Any:
+        """Put one of these games on a desk."""
+        _, path = await self._path(message)
+        names, number = (field(message, "first", str), field(message, "second", str)), field(message, "number", int)
+        return self._studies.begin(await asyncio.to_thread(pair_game, path, *names, number))
 
     async def _path(self, message: Message) -> tuple[str, Path]:
         name = field(message, "name", str)

@@ -1,11 +1,11 @@
 """Opponents by names that people understand, from a beginner's to the strongest, each a spec with what was measured.
 
 The figures are those of the lab book (docs/lab) and of the models' cards (docs/models.md); where there are none,
-none are given.
+none are given. Ratings are those of docs/lab/2026-11-17-levels.md: each level played every other.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tengen.games.game import game_of
@@ -25,6 +25,8 @@ class Opponent:
     spec: str
     measured: str = ""
     """One line about how well it plays, where that was measured."""
+    rating: int | None = None
+    """Elo on this board, where it was measured; `first-game` has 0."""
 
 
 _RANDOM: Final = Opponent("first-game", "random")
@@ -46,6 +48,7 @@ _GO5: Final = (
         "strongest", "zero:go5,sims=256", "as Black with 64 simulations 100 of 100 games against uct:playouts=10000"
     ),
 )
+_RATINGS5: Final = (0, 465, 670, 736, 766, 844)
 _GO19: Final = (
     Opponent("club", "fast-policy", "loses to GNU Go level 1"),
     Opponent("strong", "policy:go19", "25% of 20 games against GNU Go level 10, without search"),
@@ -63,6 +66,7 @@ _MICROCHESS: Final = (
         "with 0.1 s a move 45.5% of 100 games against Fairy-Stockfish skill 20",
     ),
 )
+_RATINGS_MICROCHESS: Final = (0, 419, 579, 588, 701, None)
 _OTHER: Final = (
     _RANDOM,
     Opponent("casual", "mcts:playouts=50"),
@@ -77,7 +81,7 @@ def opponents_for(state: Any, own: Mapping[str, str]) -> list[Opponent]:
     if game.name == "go":
         found = _in_go(state)
     else:
-        found = _MICROCHESS if game.name == "microchess" else _OTHER
+        found = _rated(_MICROCHESS, _RATINGS_MICROCHESS) if game.name == "microchess" else _OTHER
     return [*found, *(Opponent(key, spec) for key, spec in own.items())]
 
 
@@ -106,10 +110,14 @@ def _in_go(state: Any) -> tuple[Opponent, ...]:
     if by_area and state.size == 9:
         return (*_GO, *_GO9)
     if by_area and state.size == 5 and state.komi == 3.5:
-        return (*_GO, *_GO5)
+        return _rated((*_GO, *_GO5), _RATINGS5)
     if by_area and state.size == 19:
         return (*_GO, *_GO19)
     return (*_GO, _LEVEL10, _UCT)
+
+
+def _rated(levels: Sequence[Opponent], ratings: Sequence[int | None]) -> tuple[Opponent, ...]:
+    return tuple(replace(level, rating=rating) for level, rating in zip(levels, ratings, strict=True))
 
 
 def analysts_for(state: Any) -> list[str]:
@@ -120,5 +128,9 @@ def analysts_for(state: Any) -> list[str]:
     if game.name != "go":
         return ["mcts"]
     by_area = get_rules(state.rules).scoring == "area"
-    networks = {9: ["zero:alphago9", "alphago:alphago9", "zero:go9", "gumbel:go9"], 5: ["zero:go5", "gumbel:go5"]}
+    networks = {
+        9: ["zero:alphago9", "alphago:alphago9", "zero:go9", "gumbel:go9"],
+        5: ["zero:go5", "gumbel:go5"],
+        19: ["alphago:go19,lambda=1"],
+    }
     return [*(networks.get(state.size, []) if by_area else []), "uct"]

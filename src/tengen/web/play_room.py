@@ -5,6 +5,7 @@ Every change of a game is written to its file and told to all pages that look at
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 from tengen.agents.agent import AgentError
@@ -86,7 +87,7 @@ class PlayRoom:
     async def _opponents(self, page: Connection, message: Message) -> Any:
         state = _new_state(message)
         found = opponents_for(state, self._own)
-        return [{"key": one.key, "spec": one.spec, "measured": one.measured} for one in found]
+        return [asdict(one) for one in found]
 
     async def _new(self, page: Connection, message: Message) -> Any:
         return await self._begin(page, _new_state(message), message)

@@ -53,11 +53,13 @@ def view_of(state: Any) -> View:
 
 
 def moves_of(state: Any) -> list[str]:
-    """The names of the moves that led to a state, oldest first."""
+    """The moves that led to a state, oldest first, as people write them: those of Microchess in SAN."""
     names = list[str]()
     while state.previous is not None:
-        names.append(state.previous.move_name(state.last_move))
-        state = state.previous
+        before, move = state.previous, state.last_move
+        san = isinstance(before, Microchess) and move != RESIGN
+        names.append(before.move_san(move) if san else before.move_name(move))
+        state = before
     return names[::-1]
 
 

@@ -3,7 +3,6 @@
 A name from a page is looked up among those that are there: no path comes from outside.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,19 +11,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from tengen.arena.generation_table import run_options
 from tengen.games.game import get_game
 from tengen.games.state import RESIGN
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import METRICS_FILE, read_metrics, read_settings
 from tengen.learn.zero_config import read_config
+from tengen.nets.generations import generation_numbers
+from tengen.web.run_tables import GENERATION_TABLES, TOURNAMENT_FILE, check_size, generation_tables, tournament_of
 from tengen.web.study import Study, study_of
 
-TOURNAMENT_FILE: Final = "tournament.json"
 _MOST: Final = 200  # runs, and points of a curve
 _DEEPEST: Final = 2
 _LISTED: Final = 12  # games of self-play, rounds with duels
-_LARGEST: Final = 50_000_000  # bytes of a file
 _MODELS: Final = "g*.safetensors"
+_SIMULATIONS: Final = 64
+_RANDOM: Final = "g0"  # a generation that moves at random
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
@@ -41,9 +43,9 @@ def find_runs(folder: Path) -> dict[str, Path]:
 def touched(path: Path) -> float:
     """When a run or tournament was last written to; 0: the folder holds none."""
     found = 0.0
-    for name in (METRICS_FILE, TOURNAMENT_FILE):
+    for file in (path / METRICS_FILE, path / TOURNAMENT_FILE, *path.glob(GENERATION_TABLES)):
         with suppress(OSError):
-            found = max(found, (path / name).stat().st_mtime)
+            found = max(found, file.stat().st_mtime)
     return found
 
 
@@ -51,21 +53,35 @@ def describe_run(name: str, path: Path) -> dict[str, Any]:
     """Everything that a page shows of a run or tournament; ValueError if it cannot be read."""
     view: dict[str, Any] = {"name": name, "touched": touched(path)}
     view |= {"settings": {}, "lines": 0, "series": {}, "duels": [], "games": [], "models": [], "tournament": None}
+    view["tables"] = generation_tables(path)
     if (path / TOURNAMENT_FILE).is_file():
-        view["tournament"] = _tournament(path / TOURNAMENT_FILE)
+        view["tournament"] = tournament_of(path)
     if (path / METRICS_FILE).is_file():
-        _check_size(path / METRICS_FILE)
+        check_size(path / METRICS_FILE)
         lines = read_metrics(path)
         view["settings"] = {key: value for key, value in read_settings(path).items() if value not in ("", None)}
         view |= {"lines": len(lines), "series": _series(lines), "duels": _duels(lines)}
-        view["models"] = [file.stem for file in generations(path)]
+        view["models"] = [*players_of(path)]
         view["games"] = _games(path)
     return view
 
 
-def generations(path: Path) -> list[Path]:
-    """The models of a run of `tengen learn zero`, the oldest first."""
-    return sorted((path / "models").glob(_MODELS))
+def players_of(path: Path) -> dict[str, str]:
+    """The specs of a run's generations by name, the oldest first: of `tengen learn zero`, or of value networks."""
+    found = {file.stem: f"zero:{file},sims={_SIMULATIONS}" for file in sorted((path / "models").glob(_MODELS))}
+    numbers = generation_numbers(path)
+    if numbers:
+        found |= {_RANDOM: "random"}
+    return found | {f"g{number}": f"value:{path},generation={number}" for number in numbers}
+
+
+def game_of_run(path: Path, komi: float | None) -> Any:
+    """The start of the game that a run learns, at another komi if that is given."""
+    if generation_numbers(path):
+        options = run_options(path, math.nan if komi is None else komi)
+    else:
+        options = read_config(path).game_options()
+    return get_game(options.game).new(options)
 
 
 def replay(path: Path, index: int) -> Study:
@@ -81,11 +97,6 @@ def _folders(path: Path) -> list[Path]:
         return [child for child in path.iterdir() if child.is_dir() and not child.name.startswith(".")]
     except OSError:
         return []
-
-
-def _check_size(file: Path) -> None:
-    if file.stat().st_size > _LARGEST:
-        raise ValueError(f"{file.name} is too large to show")
 
 
 def _series(lines: Sequence[dict[str, Any]]) -> dict[str, list[list[float]]]:
@@ -137,20 +148,3 @@ def _played(options: Any, actions: Sequence[int], resigned: bool) -> Study:
     for action in actions:
         state = state.play(state.move_of(action))
     return study_of(state.play(RESIGN) if resigned and not state.is_over else state)
-
-
-def _tournament(file: Path) -> dict[str, Any]:
-    """Ratings and the score of every pair."""
-    _check_size(file)
-    shown = ("name", "spec", "elo", "elo_error", "score", "wins", "losses", "draws")
-    try:
-        fields = json.loads(file.read_text("utf-8"))
-        agents = [{name: each.get(name) for name in shown} for each in fields["agents"]]
-        pairs = [[str(each["a"]), str(each["b"]), each["score"], _count(each)] for each in fields["pairs"]]
-        return {"agents": agents, "pairs": pairs, "games": fields.get("games")}
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError(f"{file.name} is no table of a tournament") from None
-
-
-def _count(pair: dict[str, Any]) -> str:
-    return f"{pair['wins']}-{pair['losses']}-{pair['draws']}"

@@ -9,6 +9,7 @@ import uvicorn
 
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
+from tengen.web.impatient import ImpatientProtocol
 
 
 class _Announcing(uvicorn.Server):
@@ -34,6 +35,7 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
     settings = uvicorn.Config(
         make_app(config),
         log_level="warning",
+        http=ImpatientProtocol,
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE,
         ws_ping_interval=20,

@@ -1,0 +1,110 @@
+"""Cross tables of a folder: tournaments with the games of each pair, and generations of value networks.
+
+All of it only reads. A name or number from a page is looked up among those that are there.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tengen.arena.results import GameResult
+from tengen.games.game import get_game
+from tengen.web.study import Study, read_study
+
+TOURNAMENT_FILE: Final = "tournament.json"
+GENERATION_TABLES: Final = "crosstable/crosstable*.json"
+"""Where `tengen tournament generations` puts the tables of a run."""
+_LARGEST: Final = 50_000_000  # bytes of a file
+_LARGEST_RECORD: Final = 1_000_000
+_MOST_GAMES: Final = 400  # of a pair that are listed
+_MOST_TABLES: Final = 20
+
+
+def check_size(file: Path, largest: int = _LARGEST) -> None:
+    """ValueError if a file is too large to be shown."""
+    if file.stat().st_size > largest:
+        raise ValueError(f"{file.name} is too large to show")
+
+
+def tournament_of(path: Path) -> dict[str, Any]:
+    """Ratings and the score of every pair."""
+    shown = ("name", "spec", "elo", "elo_error", "score", "wins", "losses", "draws")
+    fields = _read(path / TOURNAMENT_FILE)
+    try:
+        agents = [{name: each.get(name) for name in shown} for each in fields["agents"]]
+        pairs = [[str(each["a"]), str(each["b"]), each["score"], _count(each)] for each in fields["pairs"]]
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"{TOURNAMENT_FILE} is no table of a tournament") from None
+    return {"agents": agents, "pairs": pairs, "games": fields.get("games")}
+
+
+def pair_games(path: Path, a: str, b: str) -> list[dict[str, Any]]:
+    """The games of two agents of a tournament, the newest first: who moved first, who won, how, and how long it was."""
+    folder, (first, second) = _pair(path, a, b)
+    names = {"a": first, "b": second, None: ""}
+    results = folder / "results.jsonl"
+    if not results.is_file():
+        return []
+    check_size(results)
+    found = list[dict[str, Any]]()
+    for line in results.read_bytes().splitlines():
+        try:
+            game = GameResult.from_json(line)
+            known = {"number": int(game.game), "first": names[game.first], "winner": names[game.winner]}
+        except (ValueError, KeyError):
+            continue  # torn by a crash, or being written
+        found.append(known | {"result": str(game.result), "moves": game.moves})
+    return found[::-1][:_MOST_GAMES]
+
+
+def pair_game(path: Path, a: str, b: str, number: int) -> Study:
+    """One of these games."""
+    folder, _ = _pair(path, a, b)
+    for file in sorted((folder / "games").glob(f"{number:04d}.*")):
+        check_size(file, _LARGEST_RECORD)
+        return read_study(file.read_text("utf-8", "replace"))
+    raise ValueError(f"there is no record of game {number}")
+
+
+def generation_tables(path: Path) -> list[dict[str, Any]]:
+    """The tables of a run of `tengen learn generations`: first and second generation, games won, drawn and lost."""
+    found = list[dict[str, Any]]()
+    for file in sorted(path.glob(GENERATION_TABLES))[:_MOST_TABLES]:
+        fields = _read(file)
+        try:
+            settings = {name: value for name, value in fields["settings"].items() if value is not None}
+            game = get_game(str(settings["game"]))
+            pairs = [[int(first), int(second), *map(int, rest)] for first, second, *rest in fields["pairs"]]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ValueError(f"{file.name} is no table of generations") from None
+        about = {name: settings[name] for name in ("komi", "games", "random_moves") if name in settings}
+        found.append({"name": file.stem, "players": list(game.players), "about": about, "pairs": pairs})
+    return found
+
+
+def _pair(path: Path, a: str, b: str) -> tuple[Path, tuple[str, str]]:
+    """The folder of the match of two agents, and their names in its order."""
+    fields = _read(path / TOURNAMENT_FILE)
+    try:
+        for each in fields["pairs"]:
+            if {a, b} == {each["a"], each["b"]}:
+                folder = (path / str(each["folder"])).resolve()
+                if not folder.is_relative_to(path.resolve()):
+                    break
+                return folder, (each["a"], each["b"])
+    except (KeyError, TypeError):
+        pass
+    raise ValueError("the tournament has kept no games of these two")
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    check_size(file)
+    fields = json.loads(file.read_text("utf-8"))
+    if not isinstance(fields, dict):
+        raise ValueError(f"{file.name} is no table")
+    return fields
+
+
+def _count(pair: Mapping[str, Any]) -> str:
+    return f"{pair['wins']}-{pair['losses']}-{pair['draws']}"
