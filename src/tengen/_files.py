@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, and folders that only one process works in."""
 
+import errno
 import json
 import os
 import sys
@@ -33,10 +34,37 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)
-    except BaseException:
+    except BaseException as error:
         aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk is noticed by a write, which knows no name
         raise
     _sync_folder(path.parent)
+
+
+def append_line(file: IO[bytes], line: bytes) -> None:
+    """Add a line to a file opened for appending without a buffer: on the disk when this returns, whole or not at all.
+
+    Only `kill -9` or a power cut within can leave a torn line.
+    """
+    end = file.seek(0, os.SEEK_END)
+    try:
+        if file.write(line + b"\n") <= len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = error.filename or file.name
+        file.truncate(end)
+        raise
+
+
+def remove_cut_off(folder: Path) -> None:
+    """Remove what `kill -9` left of files that were being written, in this folder and all within it.
+
+    For whoever has the folder to itself: files under way look the same.
+    """
+    for aside in folder.rglob(f".*.{'[0-9a-f]' * 32}.part"):
+        aside.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -72,6 +100,22 @@ def try_lock(file: IO[bytes] | int) -> bool:
     except OSError:
         return False
     return True
+
+
+@contextmanager
+def sole_use(folder: Path) -> Iterator[bool]:
+    """Keep other processes out of a folder, and remove what they left half written; False if one is at work there."""
+    if sys.platform == "win32":
+        yield True
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        alone = try_lock(handle)
+        if alone:
+            remove_cut_off(folder)
+        yield alone
+    finally:
+        os.close(handle)
 
 
 def settings_as_toml(settings: Mapping[str, Setting]) -> str:

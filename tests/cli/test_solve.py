@@ -77,6 +77,10 @@ def test_a_network_guides_the_search_and_every_result_is_kept(tmp_path: Path) ->
     shown = solve(*arguments, *more, "--nodes", "1000")
     assert f"{searches} searches of an earlier run" in shown
     assert len(kept.read_bytes().splitlines()) > searches
+    kept.write_bytes(b"[1, 2\n" + kept.read_bytes())
+    result = runner.invoke(app, ["solve", "go", "--memory", "0.02", *arguments, *more])
+    assert result.exit_code == 2
+    assert "line 1 of" in result.output and "delete the line and all after it" in result.output
 
 
 def test_a_game_may_be_given(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ def test_all_stages_make_a_player_and_a_report(tmp_path: Path) -> None:
         assert word in page
 
 
+def test_damaged_figures_are_named(tmp_path: Path) -> None:
+    (tmp_path / "figures.json").write_bytes(b'{"records": ')
+    with pytest.raises(RunDirectoryError, match=r"figures.json is damaged .*: repair it, or delete it"):
+        read_figures(tmp_path)
+
+
 def test_a_run_goes_on_after_the_last_stage_that_was_done(tmp_path: Path) -> None:
     class Stop(Exception):
         pass

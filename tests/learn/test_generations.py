@@ -361,3 +361,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert again.exit_code == 0 and "Resuming" in again.output
     nothing = CliRunner().invoke(app, ["learn", "generations", "--out", str(tmp_path / "other")])
     assert nothing.exit_code == 2 and "give --preset" in nothing.output
+
+
+def test_a_run_killed_after_its_last_line_is_tidied_by_the_next_call(run: Path, tmp_path: Path) -> None:
+    again = shutil.copytree(run, tmp_path / "run")
+    (again / "training" / "black-02").mkdir(parents=True)
+    (again / "curves.png").unlink()
+    learn_generations(make_config(), again)
+    assert not (again / "training").exists() and (again / "curves.png").exists()

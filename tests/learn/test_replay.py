@@ -135,7 +135,7 @@ def test_chunks_are_read_as_they_were_written(game: GameSpec, tmp_path: Path) ->
         facts = facts_of(sum(len(packed.value) for packed, _ in written), count, i // 2 + 1)
         written.append((pack(data), PlayedGames.of(data)))
         folder.write(*written[-1], facts)
-    (tmp_path / "chunks" / ".00000000060.safetensors.123.part").write_bytes(b"cut off")
+    (tmp_path / "chunks" / f".00000000060.safetensors.{'0f' * 16}.part").write_bytes(b"cut off")
     again = ChunkFolder(tmp_path / "chunks")
     assert again.facts == folder.facts
     assert [facts.end for facts in again.facts] == [20, 50, 60]

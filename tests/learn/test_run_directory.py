@@ -142,3 +142,30 @@ def test_settings_survive_as_toml(settings: dict[str, str | int | bool]) -> None
 @given(st.floats(allow_nan=False))
 def test_numbers_survive_as_toml(number: float) -> None:
     assert tomllib.loads(settings_as_toml({"number": number})) == {"number": number}
+
+
+def test_a_torn_line_is_cut_off_before_the_next_one_is_added(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, {}).close()
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n{"st')
+    run = RunDirectory(tmp_path, {})
+    run.record({"note": "after a power cut"})
+    run.close()
+    assert read_metrics(tmp_path) == [{"step": 1}, {"note": "after a power cut"}]
+
+
+@pytest.mark.parametrize("line", [b'{"step": 1', b"[]", b"\xff"])
+def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
+    RunDirectory(tmp_path, {}).close()
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 0}\n' + line + b'\n{"step": 2}\n')
+    for read in (read_metrics, lambda path: RunDirectory(path, {})):
+        with pytest.raises(RunDirectoryError, match=r"line 2 of .*metrics.jsonl is damaged .*: repair it, or delete"):
+            read(tmp_path)
+
+
+def test_what_a_kill_cut_off_is_removed(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, {}).close()
+    cut_off = tmp_path / "models" / f".g0001.safetensors.{'0f' * 16}.part"
+    cut_off.parent.mkdir()
+    cut_off.write_bytes(b"half a model")
+    RunDirectory(tmp_path, {}).close()
+    assert not cut_off.exists()

@@ -9,15 +9,15 @@ under way. It may leave a torn last line, which is dropped when the folder is op
 """
 
 import json
-import os
 import tomllib
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from tengen._files import Setting, settings_as_toml, try_lock, write_atomically
+from tengen._files import Setting, append_line, remove_cut_off, settings_as_toml, try_lock, write_atomically
 from tengen.games.game import Game
 
 Player = Literal["a", "b"]
@@ -55,20 +55,28 @@ class GameResult:
     """How long (a, b) thought in all."""
 
     def to_json(self) -> str:
-        """One line, without its end."""
-        return json.dumps(asdict(self), ensure_ascii=True)
+        """One line, without its end; `check` is a checksum of what stands before it."""
+        text = json.dumps(asdict(self))
+        return f'{text[:-1]}, "check": "{_checksum(text)}"}}'
 
     @classmethod
     def from_json(cls, line: bytes, black_first: bool = True) -> "GameResult":
         """The inverse of `to_json`; ValueError if it is not one. Older lines name who had Black, not who was first."""
         try:
             values = json.loads(line)
+            check = values.pop("check", None)  # older lines have none
+            if check is not None and check != _checksum(json.dumps(values)):
+                raise ValueError("it is not what was written")
             if "black" in values:
                 black = values.pop("black")
                 values["first"] = black if black_first else other(black)
             return cls(**values | {name: tuple(values[name]) for name in ("decisions", "seconds")})
-        except (TypeError, KeyError, UnicodeDecodeError) as error:
+        except (AttributeError, TypeError, KeyError, UnicodeDecodeError) as error:
             raise ValueError(f"not a game result: {error}") from None
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 class MatchFolder:
@@ -80,10 +88,11 @@ class MatchFolder:
         self._game = game
         self.games = path / "games"
         self.games.mkdir(parents=True, exist_ok=True)
-        self._log: IO[bytes] = open(path / "results.jsonl", "a+b")
+        self._log: IO[bytes] = open(path / "results.jsonl", "a+b", buffering=0)
         try:
             self._lock()
             self._check(settings)
+            remove_cut_off(path)
             self.results = self._read()
         except BaseException:
             self._log.close()
@@ -92,9 +101,7 @@ class MatchFolder:
     def record(self, result: GameResult, moves: bytes) -> None:
         """Keep a finished game: its record first, then its line."""
         write_atomically(self.record_path(result.game), moves)
-        self._log.write(result.to_json().encode() + b"\n")
-        self._log.flush()
-        os.fsync(self._log.fileno())
+        append_line(self._log, result.to_json().encode())
         self.results[result.game] = result
 
     def record_path(self, game: int) -> Path:

@@ -117,8 +117,12 @@ def open_tree(
         if len(whole) < len(lines):  # the last one was torn
             with open(path, "r+b") as file:
                 file.truncate(sum(map(len, whole)))
-        for line in whole:
-            tree.take(Search(*json.loads(line)))
+        for number, line in enumerate(whole, 1):
+            try:
+                tree.take(Search(*json.loads(line)))
+            except (ValueError, TypeError, KeyError) as error:
+                remedy = "delete the line and all after it"
+                raise ValueError(f"line {number} of {path} is damaged ({error}): {remedy}") from None
         console.print(f"{len(whole):,} searches of an earlier run", markup=False)
     return tree
 

@@ -11,22 +11,21 @@ import multiprocessing
 import os
 import shutil
 import signal
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tengen._files import try_lock, write_atomically
+from tengen._files import sole_use, write_atomically
 from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, cut_into_chunks, pack_chunk
-from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE
+from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE, file_checksum
 from tengen.data.merge import Merge
 
 WORK_FOLDER: Final = "building"
@@ -69,7 +68,9 @@ def build_dataset(
     """Make (or finish) the dataset of all records under `paths` in the folder `out`."""
     sources = find_sources(paths)
     out.mkdir(parents=True, exist_ok=True)
-    with _alone_in(out):
+    with sole_use(out) as alone:
+        if not alone:
+            raise BuildError(f"another build is at work in {out}: wait for it, or choose another folder")
         done = _already_built(out, sources)
         if done is not None:
             return done
@@ -95,7 +96,9 @@ def _already_built(out: Path, sources: list[RecordSource]) -> Built | None:
         summary = json.loads((out / SUMMARY_FILE).read_bytes())
         used = [{key: source[key] for key in ("name", "files", "bytes")} for source in summary["sources"]]
         same = used == _described(sources) and (summary["format"], summary["reader"]) == (FORMAT, READER)
-        if not same or (out / WORK_FOLDER).exists() or not (out / GAMES_FILE).exists():
+        if not same or (out / WORK_FOLDER).exists():
+            return None
+        if summary.get("checksum") not in (None, file_checksum(out / GAMES_FILE)):
             return None
         return Built(out, summary["games"], summary["positions"], summary["rejected"], up_to_date=True)
     except (OSError, ValueError, KeyError, TypeError):
@@ -119,21 +122,6 @@ def _holds(path: Path, contents: bytes) -> bool:
         return path.read_bytes() == contents
     except OSError:
         return False
-
-
-@contextmanager
-def _alone_in(out: Path) -> Iterator[None]:
-    """Keep other builds out of the folder; BuildError if one is at work there."""
-    if sys.platform == "win32":
-        yield
-        return
-    folder = os.open(out, os.O_RDONLY)
-    try:
-        if not try_lock(folder):
-            raise BuildError(f"another build is at work in {out}: wait for it, or choose another folder")
-        yield
-    finally:
-        os.close(folder)
 
 
 # ---------------------------------------------------------------------------------------- reading records
@@ -164,13 +152,17 @@ class _Reading:
     def _share(self, workers: int) -> None:
         under_way: deque[Future[None]] = deque()
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, initializer=_become_worker) as pool:
-            for path, records in self._missing():
-                under_way.append(pool.submit(pack_chunk, path, records))
-                if len(under_way) > 2 * workers:
-                    under_way.popleft().result()
-            for future in under_way:
-                future.result()
+        try:
+            with ProcessPoolExecutor(workers, context, initializer=_become_worker) as pool:
+                for path, records in self._missing():
+                    under_way.append(pool.submit(pack_chunk, path, records))
+                    if len(under_way) > 2 * workers:
+                        under_way.popleft().result()
+                for future in under_way:
+                    future.result()
+        except BrokenProcessPool:
+            remedy = "the same command goes on, with fewer --workers if memory ran out"
+            raise BuildError(f"a worker process has died: {remedy}") from None
 
     def _missing(self) -> Iterator[tuple[Path, list[RecordFile]]]:
         for number, source in enumerate(self._sources):

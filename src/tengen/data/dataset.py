@@ -25,6 +25,7 @@ with the number of games. A game is a test game if its digest says so (`is_test`
 
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,10 @@ class Dataset:
         folder = Path(folder)
         try:
             summary = json.loads((folder / SUMMARY_FILE).read_bytes())
+            if not isinstance(summary, dict):
+                raise DatasetError(f"{folder / SUMMARY_FILE} is damaged: run the same `tengen data build` again")
+            if summary.get("checksum") not in (None, file_checksum(folder / GAMES_FILE)):  # older ones have none
+                raise DatasetError(f"{folder / GAMES_FILE} is damaged: run the same `tengen data build` again")
             # A private mapping: kernels take it for ordinary arrays, and the file is never written.
             mapped = np.memmap(folder / GAMES_FILE, np.uint8, mode="c").view(np.ndarray)
             reader = pa.ipc.open_file(pa.py_buffer(mapped))
@@ -127,7 +132,7 @@ class Dataset:
             raise DatasetError(f"{folder} holds no dataset: make one with `tengen data build`") from None
         except (pa.ArrowInvalid, OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise DatasetError(f"the dataset in {folder} is damaged ({error}): build it again") from None
-        if not isinstance(summary, dict) or summary.get("games") != batch.num_rows:
+        if summary.get("games") != batch.num_rows:
             raise DatasetError(f"the dataset in {folder} is half built: run the same `tengen data build` again")
         return cls(folder, mapped, batch, summary)
 
@@ -216,6 +221,15 @@ class Dataset:
             return np.zeros(0, dtype)
         start = buffer.address - self._mapped.ctypes.data
         return self._mapped[start : start + count * np.dtype(dtype).itemsize].view(dtype)
+
+
+def file_checksum(path: Path) -> str:
+    """A checksum of a file's contents."""
+    total = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            total = zlib.crc32(block, total)
+    return f"crc32:{total:08x}"
 
 
 def is_test(digests: NDArray[np.uint64]) -> NDArray[np.bool_]:

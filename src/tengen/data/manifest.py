@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tengen._files import try_lock, write_atomically
+from tengen._files import remove_cut_off, try_lock, write_atomically
 
 MANIFEST_NAME = "manifest.json"
 
@@ -44,6 +44,7 @@ class Manifest:
         self._lock: IO[bytes] = open(folder / ".lock", "ab")
         try:
             self._take_lock()
+            remove_cut_off(folder)
             self.entries = read_manifest(folder)
         except BaseException:
             self._lock.close()

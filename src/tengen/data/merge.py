@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tengen.data.chunks import Left, open_chunk
 from tengen.data.column_files import ColumnFiles
-from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, SCHEMA, SUMMARY_FILE, TEST_PERCENT
+from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
 
 DUPLICATE: Final = "duplicate"
 
@@ -54,6 +54,7 @@ class Merge:
                 described.append(source | {"games": games, "rejected": left_out})
         elements = columns.write(self._work / GAMES_FILE)
         summary = header | {
+            "checksum": file_checksum(self._work / GAMES_FILE),
             "games": columns.rows,
             "positions": elements["moves"],
             "test_percent": TEST_PERCENT,

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tengen._files import write_atomically
 from tengen.learn.alphago_config import FREE_SETTINGS, AlphaGoConfig, preset_config
-from tengen.learn.run_directory import RunDirectory
+from tengen.learn.run_directory import RunDirectory, RunDirectoryError
 
 FIGURES_FILE: Final = "figures.json"
 MODEL_FILE: Final = "alphago.safetensors"
@@ -130,6 +130,8 @@ def read_figures(run: Path) -> dict[str, Figures]:
         found: dict[str, Figures] = json.loads((run / FIGURES_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except ValueError as error:
+        raise RunDirectoryError(f"{run / FIGURES_FILE} is damaged ({error}): repair it, or delete it") from None
     return found
 
 

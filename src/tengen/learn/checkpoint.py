@@ -1,19 +1,20 @@
 """All that a trainer must remember to go on exactly: weights, optimiser, averages, random numbers; no pickle.
 
 One `.safetensors` file. Tensors lie under `network.`, `average.`, `optimizer.<parameter>.<name>` and `random`;
-everything else (step, best score, ...) is JSON in the metadata.
+everything else (step, best score, ...) is JSON in the metadata. The checkpoint before it stays beside it, for the case
+that the disk damages the newest one.
 """
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from tengen._files import write_atomically
+from tengen._arrays import load_arrays, save_arrays
 
 
 class CheckpointError(ValueError):
@@ -35,8 +36,9 @@ def save_checkpoint(
             f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items() if value is not None
         }
     tensors["random"] = torch.get_rng_state()
-    plain = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
-    write_atomically(path, safetensors.torch.save(plain, {"progress": json.dumps(progress)}))
+    _keep_last(path)
+    arrays = {name: value.detach().numpy() for name, value in tensors.items()}
+    save_arrays(path, arrays, {"progress": json.dumps(progress)})
 
 
 def load_checkpoint(
@@ -44,20 +46,34 @@ def load_checkpoint(
 ) -> dict[str, Any]:
     """Put everything back as it was; returns the progress that was saved with it."""
     try:
-        tensors = safetensors.torch.load(path.read_bytes())
-        with safetensors.safe_open(path, "pt") as file:
-            progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+        arrays, about = load_arrays(path)
+        tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        progress: dict[str, Any] = json.loads(about["progress"])
         network.load_state_dict(_part(tensors, "network."))
         weights = network.state_dict()
         average.clear()
         average.update({name: _like(weights[name], value) for name, value in _part(tensors, "average.").items()})
         _load_optimizer(optimizer, _part(tensors, "optimizer."))
         torch.set_rng_state(tensors["random"])
-    except (safetensors.SafetensorError, KeyError, IndexError, TypeError, RuntimeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, RuntimeError, ValueError) as error:
+        before = _last(path)
+        remedy = f"go on from the checkpoint before with mv {before} {path}, or " if before.exists() else ""
         raise CheckpointError(
-            f"{path} does not fit this run or is damaged ({error}): delete it to begin anew"
+            f"{path} does not fit this run or is damaged ({error}): {remedy}delete it to begin anew"
         ) from None
     return progress
+
+
+def _last(path: Path) -> Path:
+    """Where the checkpoint before this one is kept."""
+    return path.with_name(f"{path.stem}-before{path.suffix}")
+
+
+def _keep_last(path: Path) -> None:
+    """Give the checkpoint that is about to be replaced a second name, on disks that can."""
+    with suppress(OSError):
+        _last(path).unlink(missing_ok=True)
+        os.link(path, _last(path))
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -109,6 +109,10 @@ class _Loop:
 
     def run(self) -> Mapping[str, Any]:
         """Generation after generation."""
+        if self.generation:  # a kill may have left these undone
+            self._clean()
+            if self.generation >= self.config.generations:
+                self._draw()
         while self.generation < self.config.generations:
             self._complete(self.generation + 1)
         return self.last

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
-from tengen._files import write_atomically
+from tengen._arrays import load_arrays, save_arrays
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
@@ -171,16 +169,15 @@ class GenerationFolder:
             self._path.rmdir()
 
     def _write(self, number: int, games: GenerationGames) -> None:
-        arrays = {name: np.ascontiguousarray(array) for name, array in games._asdict().items()}
-        write_atomically(self._file(number), safetensors.numpy.save(arrays))
+        save_arrays(self._file(number), games._asdict())
 
     def _read(self, number: int) -> GenerationGames:
         file = self._file(number)
         try:
-            chunk = GenerationGames(**safetensors.numpy.load(file.read_bytes()))
+            chunk = GenerationGames(**load_arrays(file)[0])
             if not len(chunk.actions) == len(chunk.results) == self.sizes[number]:
                 raise ValueError(f"it holds {len(chunk.actions)} games")
-        except (OSError, TypeError, ValueError, safetensors.SafetensorError) as error:
+        except (OSError, TypeError, ValueError) as error:
             raise GamesError(f"{file} is damaged ({error}): delete it, and the same command plays it again") from None
         return chunk
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
-from tengen._files import write_atomically
+from tengen._arrays import load_arrays, save_arrays
+from tengen._files import remove_cut_off
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import load_player
 from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
@@ -169,12 +168,11 @@ class GameFolder:
         self._path = path
         if tidy:
             path.mkdir(parents=True, exist_ok=True)
-            for cut_off in path.glob(".*.part"):
-                cut_off.unlink()
+            remove_cut_off(path)
 
     def write(self, update: int, experience: Experience, keep: int) -> None:
         """Keep the games of an update, and delete those that are not among so many of the newest."""
-        write_atomically(self._file(update), safetensors.numpy.save(dict(experience._asdict())))
+        save_arrays(self._file(update), experience._asdict())
         for number in self.updates():
             if number <= update - keep:
                 self._file(number).unlink(missing_ok=True)
@@ -183,7 +181,7 @@ class GameFolder:
         """The games of an update, if they are there."""
         file = self._file(update)
         try:
-            found = safetensors.numpy.load(file.read_bytes())
+            found, _ = load_arrays(file)
             experience = Experience(**{name: found[name] for name in Experience._fields})
             games, shape = (len(experience.winner),), experience.actions.shape
             fit = experience.players.shape == experience.chances.shape == shape
@@ -191,7 +189,7 @@ class GameFolder:
                 raise ValueError("its arrays do not fit each other")
         except FileNotFoundError:
             return None
-        except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise ExperienceError(f"{file} is damaged ({error}): delete it, and its games are played again") from None
         return experience
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
-from tengen._files import write_atomically
+from tengen._arrays import load_arrays, save_arrays
+from tengen._files import remove_cut_off
 from tengen.learn.replay import Packed
 from tengen.learn.selfplay import SelfPlayData
 
@@ -72,8 +72,7 @@ class ChunkFolder:
         self._path = path
         if tidy:
             path.mkdir(parents=True, exist_ok=True)
-            for cut_off in path.glob(".*.part"):
-                cut_off.unlink()
+            remove_cut_off(path)
         self.facts = [facts for file in sorted(path.glob("*.safetensors")) if (facts := self._facts(file)) is not None]
         """Of all chunks that are there, in order."""
 
@@ -81,8 +80,7 @@ class ChunkFolder:
         """Add a chunk."""
         tensors: dict[str, NDArray[Any]] = {f"positions.{name}": value for name, value in positions._asdict().items()}
         tensors |= {f"games.{name}": value for name, value in games._asdict().items()}
-        plain = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-        write_atomically(self._file(facts), safetensors.numpy.save(plain, {"facts": json.dumps(asdict(facts))}))
+        save_arrays(self._file(facts), tensors, {"facts": json.dumps(asdict(facts))})
         self.facts.append(facts)
 
     def read(self, facts: ChunkFacts) -> Packed:
@@ -110,9 +108,9 @@ class ChunkFolder:
 
     def _part(self, facts: ChunkFacts, part: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
         try:
-            with safetensors.safe_open(self._file(facts), "np") as opened:
-                return {name: opened.get_tensor(f"{part}.{name}") for name in names}
-        except (OSError, safetensors.SafetensorError) as error:
+            arrays, _ = load_arrays(self._file(facts))
+            return {name: arrays[f"{part}.{name}"] for name in names}
+        except (OSError, KeyError, ValueError) as error:
             raise ChunkError(f"{self._file(facts)} is damaged ({error}): delete it to go on without it") from None
 
     def _file(self, facts: ChunkFacts) -> Path:

@@ -13,11 +13,11 @@ Metrics that were written after the last checkpoint are dropped then, for they w
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from tengen._files import Setting, settings_as_toml, try_lock, write_atomically
+from tengen._files import Setting, append_line, remove_cut_off, settings_as_toml, try_lock, write_atomically
 
 if TYPE_CHECKING:
     from tengen.learn.tensorboard import TensorBoardLog
@@ -48,19 +48,19 @@ class RunDirectory:
         path.mkdir(parents=True, exist_ok=True)
         self._board: TensorBoardLog | None = None
         self._rewound_to = 0
-        self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b")
+        self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b", buffering=0)
         try:
             self._lock()
             self._check(settings, free, usual or {})
+            remove_cut_off(path)
+            self._keep(lambda line: True)
         except BaseException:
             self._metrics.close()
             raise
 
     def record(self, metrics: Mapping[str, Any]) -> None:
         """Add a line of metrics; if it has a `step`, TensorBoard gets it too."""
-        self._metrics.write(json.dumps(metrics).encode() + b"\n")
-        self._metrics.flush()
-        os.fsync(self._metrics.fileno())
+        append_line(self._metrics, json.dumps(metrics).encode())
         if "step" in metrics:
             if self._board is None:
                 from tengen.learn.tensorboard import TensorBoardLog
@@ -75,20 +75,24 @@ class RunDirectory:
     def rewind(self, step: int) -> None:
         """Drop metrics of steps after this one, and a torn last line."""
         self._rewound_to = step
-        self._metrics.seek(0)
-        kept = 0
-        for line in self._metrics.read().splitlines(keepends=True):
-            if not line.endswith(b"\n") or json.loads(line).get("step", 0) > step:
-                break
-            kept += len(line)
-        self._metrics.truncate(kept)  # in one step: what is kept is never out of the file
-        os.fsync(self._metrics.fileno())
+        self._keep(lambda line: line.get("step", 0) <= step)
 
     def close(self) -> None:
         """Let go of the directory."""
         if self._board is not None:
             self._board.close()
         self._metrics.close()
+
+    def _keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
+        """Drop all from the first line on that is not wanted, or torn."""
+        self._metrics.seek(0)
+        kept = 0
+        for line, metrics in _parsed(self._metrics.read(), self.path):
+            if not wanted(metrics):
+                break
+            kept += len(line)
+        self._metrics.truncate(kept)  # in one step: what is kept is never out of the file
+        os.fsync(self._metrics.fileno())
 
     def _lock(self) -> None:
         if not try_lock(self._metrics):
@@ -111,8 +115,23 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """All lines of metrics of the run in this directory, a torn last one left out; it may be under way."""
     if not (path / METRICS_FILE).exists():
         raise RunDirectoryError(f"{path} is no directory of a run: it holds no {METRICS_FILE}")
-    lines = (path / METRICS_FILE).read_bytes().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return [metrics for _, metrics in _parsed((path / METRICS_FILE).read_bytes(), path)]
+
+
+def _parsed(contents: bytes, path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """The lines of a file of metrics as they are and as what they say, a torn last one left out."""
+    for number, line in enumerate(contents.splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            metrics = json.loads(line)
+            if not isinstance(metrics, dict):
+                raise ValueError("it is no table")
+        except ValueError as error:
+            raise RunDirectoryError(
+                f"line {number} of {path / METRICS_FILE} is damaged ({error}): repair it, or delete it and all after it"
+            ) from None
+        yield line, metrics
 
 
 def read_settings(path: Path) -> dict[str, Setting]:

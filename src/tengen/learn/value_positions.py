@@ -16,11 +16,9 @@ from time import monotonic
 from typing import Final
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
-from tengen._files import write_atomically
+from tengen._arrays import load_arrays, save_arrays
 from tengen.data.dataset import Selection, Split, is_test
 from tengen.games.go.positions import GameMoves
 from tengen.learn.run_directory import RunDirectory, read_settings
@@ -114,7 +112,7 @@ def play_positions(
         began, first = monotonic(), there
         with _played(settings, folder, workers, chunk) as chunks:
             for number, played in chunks:
-                write_atomically(_file(folder, number), safetensors.numpy.save(played._asdict()))
+                save_arrays(_file(folder, number), played._asdict())
                 there += len(played.komi)
                 on_progress(PlayProgress(there, games, (there - first) / max(1e-9, monotonic() - began)))
                 if there >= games:
@@ -165,8 +163,8 @@ def _file(folder: Path, number: int) -> Path:
 
 def _read(path: Path) -> ValueGames:
     try:
-        return ValueGames(**safetensors.numpy.load(path.read_bytes()))
-    except (OSError, TypeError, safetensors.SafetensorError) as error:
+        return ValueGames(**load_arrays(path)[0])
+    except (OSError, TypeError, ValueError) as error:
         raise PositionsError(f"{path} is damaged ({error}): delete it, and the same command plays it again") from None
 
 

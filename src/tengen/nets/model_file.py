@@ -9,7 +9,6 @@ import dataclasses
 import json
 import math
 import struct
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 import tengen
+from tengen._arrays import checksum_of
 from tengen._files import write_atomically
 from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
@@ -206,7 +206,7 @@ def write_tensors(
             raise ModelFileError(f"{path} is not written: {name} holds {reason}")
     metadata = {key: json.dumps(_plain(value)) for key, value in dataclasses.asdict(card).items()}
     metadata[_MARK] = str(FORMAT)
-    metadata[_CHECKSUM] = _checksum(metadata, stored)
+    metadata[_CHECKSUM] = checksum_of(metadata, stored)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(Path(path), safetensors.numpy.save(stored, metadata))
 
@@ -220,7 +220,7 @@ def read_tensors(path: str | Path) -> tuple[Tensors, ModelCard]:
         tensors = safetensors.numpy.load(data)
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelFileError(f"{path} is damaged or cut short: {error}") from None
-    if metadata.pop(_CHECKSUM, None) != _checksum(metadata, tensors):
+    if metadata.pop(_CHECKSUM, None) != checksum_of(metadata, tensors):
         raise ModelFileError(f"{path} is damaged: its contents are not those that were written")
     return tensors, card
 
@@ -241,16 +241,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
-
-
-def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> str:
-    """A checksum of all that a file holds, but for the checksum itself."""
-    total = zlib.crc32(json.dumps(metadata, sort_keys=True).encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        total = zlib.crc32(f"{name} {tensor.dtype} {tensor.shape}".encode(), total)
-        total = zlib.crc32(np.ascontiguousarray(tensor).tobytes(), total)
-    return f"crc32:{total:08x}"
 
 
 def _bytes(path: str | Path, only_header: bool = False) -> bytes:

@@ -8,6 +8,7 @@ Threads may share a table. A bucket is locked by one bit of its first key while 
 nobody sees half of an entry. Functions for whole tables (`save_table`, `load_table`) want no search under way.
 """
 
+import zlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ ENTRY_BYTES: Final = 16
 HIGHEST_RANK: Final = (1 << 9) - 1
 _WORTH_SAVING: Final = 3  # log2 of the work, plus 1
 _CHUNK: Final = 1 << 20
+_CHECKSUM: Final = b"crc32"  # stands after the entries of a file, with their checksum
 
 
 def new_table(gigabytes: float) -> NDArray[np.int64]:
@@ -44,11 +46,15 @@ def save_table(table: NDArray[np.int64], path: Path) -> int:
     """Write all entries that took some work, as a NumPy file; returns how many. The table is never in memory twice."""
     parts = [slice(start, start + _CHUNK) for start in range(0, len(table), _CHUNK)]
     count = sum(int(np.count_nonzero(_worth_saving(table[part]))) for part in parts)
+    checksum = 0
     with atomic_file(path) as file:
         header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": (count, 2)}
         np.lib.format.write_array_header_1_0(file, header)
         for part in parts:
-            file.write(table[part][_worth_saving(table[part])].tobytes())
+            entries = table[part][_worth_saving(table[part])].tobytes()
+            checksum = zlib.crc32(entries, checksum)
+            file.write(entries)
+        file.write(_CHECKSUM + checksum.to_bytes(4, "little"))
     return count
 
 
@@ -57,13 +63,32 @@ def _worth_saving(entries: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def load_table(table: NDArray[np.int64], path: Path) -> int:
-    """Put the entries of a file into a table, of whatever size; returns how many there are."""
-    saved = np.load(path, mmap_mode="r", allow_pickle=False)
+    """Put the entries of a file into a table, of whatever size; returns how many there are. ValueError if the file is
+    damaged: then the table may hold some of its entries."""
+    try:
+        saved = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # NumPy parses the header as Python, which can fail in any way
+        raise ValueError(f"{path} is damaged ({' '.join(str(error).split())}): delete it to begin anew") from None
     if saved.ndim != 2 or saved.shape[1] != 2 or saved.dtype != np.int64:
         raise ValueError(f"{path} is not a table of the solver: delete it to begin anew")
+    checksum = 0
     for start in range(0, len(saved), _CHUNK):
-        _put(table, np.array(saved[start : start + _CHUNK]))
+        entries = np.array(saved[start : start + _CHUNK])
+        checksum = zlib.crc32(entries.tobytes(), checksum)
+        _put(table, entries)
+    if _written_checksum(path, saved.offset + saved.nbytes) not in (checksum, None):
+        raise ValueError(f"{path} is damaged, its entries are not those that were written: delete it to begin anew")
     return len(saved)
+
+
+def _written_checksum(path: Path, end: int) -> int | None:
+    """The checksum after the entries of a file, which end there; None in a file of an older version."""
+    with path.open("rb") as file:
+        file.seek(end)
+        mark, checksum = file.read(len(_CHECKSUM)), file.read(4)
+    return int.from_bytes(checksum, "little") if mark or checksum else None
 
 
 @njit(cache=True, nogil=True)

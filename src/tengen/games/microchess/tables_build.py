@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.microchess.tables_file import TableError, TableFacts, open_table, write_table
+from tengen._files import sole_use
+from tengen.games.microchess.tables_file import TableError, TableFacts, facts_of, open_table, write_table
 from tengen.games.microchess.tables_index import (
     KING_PLACE,
     KING_PLACES,
@@ -41,9 +42,23 @@ def build_tables(
     """Make sure that all tables with up to so many pieces are in the folder; what each holds, in order.
 
     `report(facts, built)` is called after each table, from this thread, with built=False for one already there.
-    Ctrl-C waits for the tables under way (seconds) and leaves what is finished.
+    Ctrl-C waits for the tables under way (seconds) and leaves what is finished. A table that is there is read through,
+    and made again if it is damaged.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    with sole_use(folder) as alone:
+        if not alone:
+            raise TableError(f"another build is at work in {folder}: wait for it, or choose another --out")
+        return _build_missing(folder, pieces, double_step, workers, report)
+
+
+def _build_missing(
+    folder: Path,
+    pieces: int,
+    double_step: bool,
+    workers: int | None,
+    report: Callable[[TableFacts, bool], None] | None,
+) -> list[TableFacts]:
     load = lru_cache(_KEPT_TABLES)(lambda material: open_table(folder, material, double_step).values())
     built: list[TableFacts] = []
 
@@ -58,7 +73,7 @@ def build_tables(
             try:
                 for material in step:
                     try:
-                        note(open_table(folder, material, double_step).facts, False)
+                        note(_checked_facts(folder, material, double_step), False)
                     except TableError:
                         under_way.add(pool.submit(_build_table, folder, material, double_step, load))
                 while under_way:
@@ -69,6 +84,14 @@ def build_tables(
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     return built
+
+
+def _checked_facts(folder: Path, material: Material, double_step: bool) -> TableFacts:
+    """What a table that is there holds; TableError unless every value can be read and its header is theirs."""
+    table = open_table(folder, material, double_step)
+    if table.facts != facts_of(material, double_step, table.values()):
+        raise TableError(f"the header of {table.path} is damaged")
+    return table.facts
 
 
 def _build_table(

@@ -56,11 +56,11 @@ def table_path(folder: Path, material: Material, double_step: bool) -> Path:
     return folder / f"{material.name}{rule}.mct"
 
 
-def write_table(folder: Path, material: Material, double_step: bool, values: NDArray[np.uint8]) -> TableFacts:
-    """Write a table (values: uint8[positions]) whole or not at all."""
+def facts_of(material: Material, double_step: bool, values: NDArray[np.uint8]) -> TableFacts:
+    """What the header of a table with these values (uint8[positions]) tells."""
     counts = np.bincount(values, minlength=256)
     decided = np.flatnonzero(counts[1:UNUSED])
-    facts = TableFacts(
+    return TableFacts(
         material=material.name,
         double_step=double_step if material.pawns else None,
         positions=len(values),
@@ -69,6 +69,11 @@ def write_table(folder: Path, material: Material, double_step: bool, values: NDA
         draws=int(counts[DRAW]),
         losses=int(counts[1:UNUSED:2].sum()),
     )
+
+
+def write_table(folder: Path, material: Material, double_step: bool, values: NDArray[np.uint8]) -> TableFacts:
+    """Write a table (values: uint8[positions]) whole or not at all."""
+    facts = facts_of(material, double_step, values)
     blocks = [_pack(values[start : start + BLOCK].tobytes()) for start in range(0, len(values), BLOCK)]
     offsets = np.cumsum([0, *(len(block) for block in blocks)]).astype("<u4")
     header = json.dumps(asdict(facts)).encode()
