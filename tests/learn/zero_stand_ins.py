@@ -11,7 +11,8 @@ from tengen.learn.replay import pack
 from tengen.learn.replay_chunks import PlayedGames
 from tengen.learn.selfplay import SelfPlayData, SelfPlayStatistics
 from tengen.learn.zero_config import ZeroConfig, preset_config
-from tengen.learn.zero_workers import Calls, Pairing, Played
+from tengen.learn.zero_workers import Pairing, Played
+from tengen.workers.calls import Calls
 
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes,ownership=yes,score=yes"
 

@@ -26,7 +26,7 @@ from tengen.games.go.positions import GameMoves
 from tengen.learn.run_directory import RunDirectory, read_settings
 from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_games import ValueGames, ValuePlayer
-from tengen.learn.zero_workers import LocalWorkers
+from tengen.workers.local import LocalWorkers
 
 CHUNK: Final = 2048
 """Games that a chunk begins."""

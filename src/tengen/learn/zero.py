@@ -31,16 +31,14 @@ from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import OnProgress, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
-from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
+from tengen.learn.zero_workers import ZeroWorker
+from tengen.workers.calls import Hosts
+from tengen.workers.local import LocalWorkers
 
 _CHECKPOINT: Final = "trainer.safetensors"
 _PROGRESS_SECONDS: Final = 0.2
 _FRESH: Final = 2048  # new positions on which the network is measured before it learns from them
 _NICENESS: Final = 5  # of workers that play while the trainer trains: it is the one that the round waits for
-
-
-Hosts = Callable[[int, type[ZeroWorker], Callable[[int], tuple[Any, ...]], int], Workers]
-"""Makes workers: how many, of which class, with which arguments each, how nice to the process that trains."""
 
 
 def learn_zero(
@@ -138,7 +136,7 @@ class _Loop:
             return
         config = self.config
         niceness = _NICENESS if config.overlap else 0
-        self.workers = hosts(config.workers or cores(), ZeroWorker, self._worker_arguments, niceness)
+        self.workers = hosts(config.workers, ZeroWorker, self._worker_arguments, niceness)
         self.workers.start()
         try:
             with deferred_interrupts() as self._interrupted:

@@ -13,7 +13,8 @@ from typing import Any, Final
 from tengen._files import write_atomically
 from tengen.arena.ratings import rating_against
 from tengen.learn.duel import DuelResult
-from tengen.learn.zero_workers import Calls, Pairing, Workers
+from tengen.learn.zero_workers import Pairing
+from tengen.workers.calls import Calls, Workers
 
 _STEP_BACK: Final = 4  # past opponents are the last, the 4th last, the 16th last... of the models that have a rating
 

@@ -14,7 +14,8 @@ import numpy as np
 from tengen.learn.replay import Packed, ReplayMemory
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
 from tengen.learn.selfplay import SelfPlayStatistics
-from tengen.learn.zero_workers import Calls, Played, Workers
+from tengen.learn.zero_workers import Played
+from tengen.workers.calls import Calls, Workers
 
 _UNITS: Final = 8  # of a round, for each worker
 _CHUNK_SECONDS: Final = 20.0
