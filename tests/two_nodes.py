@@ -42,6 +42,11 @@ class TwoNodes:
         self._cluster.remove_node(self._other, allow_graceful=False)
         self._other = None
 
+    def worker(self) -> int:
+        """The process of one of the actors."""
+        alive = [actor for actor in ray._private.state.actors().values() if actor["State"] == "ALIVE"]
+        return int(alive[0]["Pid"])
+
     def close(self) -> None:
         """End everything."""
         ray.shutdown()

@@ -56,7 +56,7 @@ def made_up_data(spec: GameSpec, positions: int, seed: int, games: int = 4) -> S
 class StandInWorker:
     """Plays by making things up, the same for every call; the newer model always wins a duel by 3 to 1."""
 
-    def __init__(self, spec: GameSpec, settings: Any, seed: int) -> None:
+    def __init__(self, spec: GameSpec, settings: Any, seed: int, exact_bytes: bool = False) -> None:
         self._spec = spec
 
     def play(self, model: str, generation: int, backend: str, positions: int, simulations: int) -> Played:

@@ -118,8 +118,8 @@ def test_a_node_may_leave_and_come_back(workers: RayWorkers, cluster: TwoNodes) 
 
 
 def test_an_actor_says_why_it_cannot_work() -> None:
-    assert RayActor(tengen.__version__, Adder, (-1,), 0).ready() == (False, "ValueError: there is no such worker")
-    fine, text = RayActor("0.0.0", Adder, (1,), 0).ready()
+    assert RayActor(tengen.__version__, Adder, (-1,), 0, {}).ready() == (False, "ValueError: there is no such worker")
+    fine, text = RayActor("0.0.0", Adder, (1,), 0, {}).ready()
     assert not fine
     assert "install the same version" in text
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._machine import cores
+from tengen._machine import cores, has_exact_bytes
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
@@ -55,7 +55,8 @@ def learn_zero(
 
     `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run at once
     in self-play and duels, and after a step in training: a checkpoint is written, then KeyboardInterrupt goes on to the
-    caller. With `report`, report.html is written at the end and now and then.
+    caller. With `report`, report.html is written at the end and now and then. `hosts` says who plays: processes of this
+    machine, or with `ray_hosts("auto")` a Ray cluster.
 
     >>> import tempfile
     >>> import tengen
@@ -153,7 +154,7 @@ class _Loop:
     def _worker_arguments(self, number: int) -> tuple[Any, ...]:
         """Of worker `number`; its seed is another one after each resumption, or it would begin the same games again."""
         words = np.random.SeedSequence((self.config.seed, self._end(), number)).generate_state(2)
-        return self.spec, self.config.self_play(), int(words[0]) << 20 | int(words[1]) >> 12
+        return self.spec, self.config.self_play(), int(words[0]) << 20 | int(words[1]) >> 12, has_exact_bytes()
 
     # ---- one round ----
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from tengen._machine import has_exact_bytes
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import DuelResult, duel
 from tengen.learn.replay import Packed, pack
@@ -31,7 +32,9 @@ class Played(NamedTuple):
 class ZeroWorker:
     """Plays games of a model against itself, and duels of two models."""
 
-    def __init__(self, spec: GameSpec, settings: SelfPlaySettings, seed: int) -> None:
+    def __init__(self, spec: GameSpec, settings: SelfPlaySettings, seed: int, exact_bytes: bool = False) -> None:
+        """`exact_bytes`: int8 was measured on a CPU that has them; where this one has not, floats take its place."""
+        self._without_int8 = exact_bytes and not has_exact_bytes()
         self._spec, self._settings = spec, settings
         self._worker = SelfPlayWorker(spec, settings, seed)
         self._model: tuple[str, str] | None = None
@@ -65,8 +68,8 @@ class ZeroWorker:
 
     def _evaluator(self, model: str, backend: str) -> Evaluator:
         """A model ready to run; those that have not been asked for lately are let go."""
-        key = model, backend
-        found = self._evaluators.pop(key) if key in self._evaluators else load_evaluator(model, backend)[0]
+        key = model, "openvino" if backend == "int8" and self._without_int8 else backend
+        found = self._evaluators.pop(key) if key in self._evaluators else load_evaluator(*key)[0]
         self._evaluators[key] = found  # behind all others
         while len(self._evaluators) > _EVALUATORS:
             del self._evaluators[next(iter(self._evaluators))]

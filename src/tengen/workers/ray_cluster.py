@@ -10,6 +10,7 @@ Always by a named address, for Ray without one may find what another program lef
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -42,6 +43,14 @@ def check_address(address: str) -> None:
 def head_settings() -> str:
     """What to give `ray start --head` as --system-config, so that frozen nodes are noticed sooner."""
     return json.dumps(HEALTH_CHECKS)
+
+
+def own_address() -> str:
+    """The address by which other nodes of the cluster reach this process; 127.0.0.1 outside of a cluster."""
+    ray = sys.modules.get("ray")
+    if ray is None or not ray.is_initialized():
+        return "127.0.0.1"
+    return str(ray.util.get_node_ip_address())
 
 
 @contextmanager

@@ -159,7 +159,8 @@ class RayWorkers:
         number = self._next
         self._next += 1
         remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(RayActor)
-        actor = remote.remote(tengen.__version__, self._make, self._arguments(number), self._niceness)
+        arguments, files = self._stored(self._arguments(number))
+        actor = remote.remote(tengen.__version__, self._make, arguments, self._niceness, files)
         self._workers[number] = _Worker(number, actor)
         self._expect(actor.ready.remote(), partial(self._is_ready, number))
 
