@@ -48,7 +48,7 @@ def test_every_setting_is_an_option_with_its_help_and_its_presets() -> None:
     command = get_command(app).commands["learn"].commands["zero"]  # type: ignore[attr-defined]
     options = {parameter.name: parameter for parameter in command.params}
     names = {field.name for field in dataclasses.fields(ZeroConfig)} - {"preset"}
-    assert options.keys() - names <= {"out", "preset", "help"}
+    assert options.keys() - names <= {"out", "preset", "cluster", "help"}
     for name in names:
         assert f"--{name.replace('_', '-')}" in options[name].opts
         assert options[name].default is None

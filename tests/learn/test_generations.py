@@ -19,7 +19,14 @@ from tengen.games import go
 from tengen.games.symmetry import transform_array
 from tengen.learn.generations import GenerationProgress, learn_generations
 from tengen.learn.generations_config import GenerationsConfig, preset_config, read_config
-from tengen.learn.generations_games import Exploration, GamesError, GenerationFolder, GenerationGames, GenerationPlayer
+from tengen.learn.generations_games import (
+    Exploration,
+    GamesError,
+    GenerationFolder,
+    GenerationGames,
+    GenerationPlayer,
+    play_in_threads,
+)
 from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, PositionsAfter
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.nets.generations import find_generation, generation_numbers, model_file
@@ -78,12 +85,12 @@ def test_a_chunk_is_the_same_whoever_plays_it_and_a_missing_one_is_played_again(
     player = GenerationPlayer(config, config.spec(), None)
     folder = GenerationFolder(tmp_path / "01", 5000)
     assert folder.sizes == [4096, 904]
-    assert list(folder.play(player, 1, 2))[-1] == 5000
+    assert list(folder.play(play_in_threads(player, 1, 2)))[-1] == 5000
     games = folder.read()
     assert games.actions.shape[0] == len(games.results) == 5000
     (tmp_path / "01" / "0001.safetensors").unlink()
     assert not folder.is_complete()
-    assert list(folder.play(player, 1, 1)) == [4096, 5000]
+    assert list(folder.play(play_in_threads(player, 1, 1))) == [4096, 5000]
     again = folder.read()
     assert np.array_equal(again.actions, games.actions) and np.array_equal(again.results, games.results)
     (tmp_path / "01" / "0000.safetensors").write_bytes(b"cut off")

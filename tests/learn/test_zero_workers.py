@@ -1,84 +1,15 @@
-"""Workers in processes: calls go to whoever is free, errors come back, and nobody outlives who started them."""
+"""The worker of the loop: it plays with the model that a call names, and lets two of them meet."""
 
-import inspect
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from tengen.learn.zero_workers import Calls, LocalWorkers, WorkerError, ZeroWorker
+from tengen.learn.zero_generations import Generations
+from tengen.learn.zero_trainer import ZeroTrainer
+from tengen.learn.zero_workers import ZeroWorker
 
 from .zero_stand_ins import toy_config
 
 
-class Adder:
-    """A worker of no use."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def add(self, one: int, other: int) -> tuple[int, int]:
-        return one + other, os.getpid()
-
-    def fail(self) -> None:
-        raise ValueError(f"worker {self.number} cannot do this")
-
-    def die(self) -> None:
-        os._exit(3)
-
-
-@pytest.fixture
-def workers() -> Iterator[LocalWorkers]:
-    workers = LocalWorkers(2, Adder, lambda number: (number,))
-    workers.start()
-    yield workers
-    workers.close()
-
-
-def everything(calls: Calls) -> list[Any]:
-    results = []
-    while calls.unfinished:
-        results += calls.collect(1.0)
-    return results
-
-
-def test_calls_come_back_from_other_processes(workers: LocalWorkers) -> None:
-    assert workers.count == 2
-    results = everything(workers.map("add", [(i, 10 * i) for i in range(20)]))
-    assert sorted(total for total, _ in results) == [11 * i for i in range(20)]
-    assert os.getpid() not in {pid for _, pid in results}
-    assert everything(workers.map("add", [])) == []
-
-
-def test_an_error_comes_back_as_one(workers: LocalWorkers) -> None:
-    with pytest.raises(WorkerError, match=r"ValueError: worker [01] cannot do this"):
-        everything(workers.map("fail", [()]))
-    assert len(everything(workers.map("add", [(1, 2)] * 4))) == 4  # they are still there
-
-
-def test_a_worker_that_died_is_missed(workers: LocalWorkers) -> None:
-    with pytest.raises(WorkerError, match="died"):
-        everything(workers.map("die", [()]))
-
-
-def test_calls_that_were_cancelled_are_not_begun() -> None:
-    workers = LocalWorkers(1, Adder, lambda number: (number,))
-    calls = workers.map("add", [(1, 1)] * 5)  # they wait for a worker
-    calls.cancel()
-    workers.start()
-    assert everything(calls) == []
-    workers.close()
-
-
 def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
-    from tengen.learn.zero_generations import Generations
-    from tengen.learn.zero_trainer import ZeroTrainer
-
     config = toy_config()
     generations = Generations(tmp_path, "openvino")
     for number in (0, 1):
@@ -93,34 +24,3 @@ def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
     assert again.work.positions == len(again.positions.value) < 50 + len(played.positions.value)
     pairing, result = worker.duel(generations.pairing(1, 0), 6, 2, (1, 2, 3))
     assert (pairing.first, pairing.second, result.games) == (1, 0, 6)
-
-
-ORPHANS = """
-import sys, time
-sys.path.insert(0, {here!r})
-from adder import Adder
-from tengen.learn.zero_workers import LocalWorkers
-
-if __name__ == "__main__":
-    workers = LocalWorkers(2, Adder, lambda number: (number,))
-    workers.start()
-    calls = workers.map("add", [(0, 0)] * 8)
-    pids = set()
-    while calls.unfinished:
-        pids |= {{pid for _, pid in calls.collect(1.0)}}
-    print(*pids, flush=True)
-    time.sleep(1000)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a matter of Unix")
-def test_workers_leave_when_their_master_is_killed(tmp_path: Path) -> None:
-    (tmp_path / "adder.py").write_text(f"import os\n\n{inspect.getsource(Adder)}")
-    (tmp_path / "master.py").write_text(ORPHANS.format(here=str(tmp_path)))
-    command = [sys.executable, str(tmp_path / "master.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as master:
-        assert master.stdout is not None
-        pids = [int(word) for word in master.stdout.readline().split()]
-        assert pids
-        master.send_signal(signal.SIGKILL)
-        master.stdout.read()  # ends when nobody holds the other end any more: the workers are gone, too

@@ -11,7 +11,8 @@ from tengen.learn.replay import pack
 from tengen.learn.replay_chunks import PlayedGames
 from tengen.learn.selfplay import SelfPlayData, SelfPlayStatistics
 from tengen.learn.zero_config import ZeroConfig, preset_config
-from tengen.learn.zero_workers import Calls, Pairing, Played
+from tengen.learn.zero_workers import Pairing, Played
+from tengen.workers.calls import Calls
 
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes,ownership=yes,score=yes"
 
@@ -55,7 +56,7 @@ def made_up_data(spec: GameSpec, positions: int, seed: int, games: int = 4) -> S
 class StandInWorker:
     """Plays by making things up, the same for every call; the newer model always wins a duel by 3 to 1."""
 
-    def __init__(self, spec: GameSpec, settings: Any, seed: int) -> None:
+    def __init__(self, spec: GameSpec, settings: Any, seed: int, exact_bytes: bool = False) -> None:
         self._spec = spec
 
     def play(self, model: str, generation: int, backend: str, positions: int, simulations: int) -> Played:

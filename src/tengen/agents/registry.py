@@ -9,6 +9,7 @@ command line.
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
+from pathlib import Path
 from typing import Any
 
 from tengen.agents.agent import Agent, Trained
@@ -26,7 +27,7 @@ from tengen.agents.uct import Uct, UctAgent
 from tengen.agents.value import ValueAgent, ValueSettings
 from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
 from tengen.games.options import parse_setting
-from tengen.nets.bundled import find_model
+from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.generations import find_generation
 from tengen.nets.model_file import ModelCard, read_card
 
@@ -65,6 +66,8 @@ _LIMITS_OF = {"uci": frozenset({"movetime", "nodes", "depth"}), "alphago": froze
 """Settings that limit how long an agent thinks, where they are not the usual ones."""
 _ALL_DAY = 86_400
 _PLANNED = frozenset({"gumbel"})  # who plans all simulations in advance, and so cannot simply think until time is up
+_FILES = ("model", "value", "fast")
+"""Settings that name a model file, or a model that comes with Tengen."""
 _NAMED_FIRST = ("model", "program")
 """Settings whose value may be given first and without their name."""
 
@@ -114,6 +117,33 @@ def model_card(spec: str) -> ModelCard | None:
     if not (isinstance(agent, type) and issubclass(agent, Trained)):
         return None
     return read_card(find_model(settings(**_parse(kind, settings, text)).model))
+
+
+def spec_files(spec: str) -> list[str]:
+    """The model files of this machine that a spec names; those that come with Tengen are everywhere.
+
+    A run directory cannot be named: ValueError. It holds far more than a model.
+    """
+    kind = spec.strip().partition(":")[0]
+    if kind not in _KINDS:
+        return []
+    values = read_spec(spec)[1]
+    named = [str(values[name]) for name in _FILES if values.get(name)]
+    for folder in named:
+        if Path(folder).expanduser().is_dir():
+            raise SpecError(
+                f"{folder} is a folder, and only model files are sent to other machines: name one in {spec}"
+            )
+    return [name for name in named if name not in bundled_models()]
+
+
+def with_files(spec: str, files: Mapping[str, str]) -> str:
+    """The spec with other paths for the model files that it names."""
+    kind, _, text = spec.strip().partition(":")
+    if kind not in _KINDS or not files:
+        return spec
+    parts = [part.strip().rpartition("=") for part in text.split(",")]
+    return f"{kind}:{','.join(name + equals + files.get(value, value) for name, equals, value in parts)}"
 
 
 def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None, timed: bool = False) -> str:

@@ -12,8 +12,8 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -31,9 +31,15 @@ from tengen.arena.workers import GameWorkers
 from tengen.games.game import Game, Record, get_game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
+from tengen.workers.calls import Hosts
 
 Load = Callable[[str, int], Agent]
 """Makes the agent of a spec, with a seed for what is random in it."""
+
+GameNumber = tuple[int, int]
+"""The place of a match among others, and the number of a game in it."""
+Outcome = tuple[GameResult, bytes]
+"""How a game went, and its file."""
 
 FIRSTS = ("alternate", "a", "b")
 
@@ -161,15 +167,17 @@ def run_match(
     workers: int | None = None,
     load: Load = load_agent,
     on_result: Callable[[GameResult], None] = lambda result: None,
+    hosts: Hosts | None = None,
 ) -> list[GameResult]:
     """Play all games that the folder does not hold yet; the results of all, in order.
 
     `workers` games are under way at once (default: as many as there are CPUs). `on_result` is called in this
     thread, for the games already there and then for each game when it has been saved. KeyboardInterrupt stops
     the match after the moves being thought about; the games under way are lost, the rest is in the folder.
-    An agent that cannot even start is an error before anything is written.
+    An agent that cannot even start is an error before anything is written. With `hosts` the games are played by their
+    workers, on a cluster maybe; then `workers` is how many there are at most.
     """
-    [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result))
+    [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result), hosts)
     return results
 
 
@@ -178,15 +186,16 @@ def run_matches(
     workers: int | None = None,
     load: Load = load_agent,
     on_result: Callable[[int, GameResult], None] = lambda number, result: None,
+    hosts: Hosts | None = None,
 ) -> list[list[GameResult]]:
     """Play matches, each with its folder, in turn: two games of each, then two more of each, as `run_match` does.
 
     `on_result` gets the place of the match in `matches`, beginning with 0.
     """
-    workers = workers if workers is not None else os.cpu_count() or 1
-    _at_least("workers", workers, 1)
+    if workers is not None:
+        _at_least("workers", workers, 1)
     unfinished = [match for match, folder in matches if len(saved_results(match, folder)) < match.games]
-    _rehearse(unfinished, load)
+    rehearse(unfinished, load)
     with ExitStack() as stack:
         kept = [stack.enter_context(MatchFolder(folder, match.settings, match.game)) for match, folder in matches]
         games = [
@@ -200,17 +209,30 @@ def run_matches(
                 on_result(number, kept[number].results[game])
         missing = [(number, game) for number, game in games if game not in kept[number].results]
 
-        def play(task: tuple[int, int], stop: threading.Event) -> GameRecord:
-            return play_match_game(matches[task[0]][0], task[1], load, stop)
-
-        for (number, game), record in stack.enter_context(GameWorkers(missing, workers, play)):
-            match = matches[number][0]
-            result = result_of(match, game, record)
-            kept[number].record(result, written(match, game, record))
+        for (number, _), (result, text) in stack.enter_context(
+            _side_by_side([match for match, _ in matches], missing, workers, load, hosts)
+        ):
+            kept[number].record(result, text)
             on_result(number, result)
         return [
             [folder.results[game] for game in range(1, match.games + 1)] for folder, (match, _) in zip(kept, matches)
         ]
+
+
+def _side_by_side(
+    matches: Sequence[Match], games: Sequence[GameNumber], workers: int | None, load: Load, hosts: Hosts | None
+) -> AbstractContextManager[Iterator[tuple[GameNumber, Outcome]]]:
+    """Who plays the games: threads of this process, or workers of the hosts."""
+
+    def play(number: GameNumber, stop: threading.Event) -> Outcome:
+        match = matches[number[0]]
+        return outcome_of(match, number[1], play_match_game(match, number[1], load, stop))
+
+    if hosts is None:
+        return GameWorkers(games, workers or os.cpu_count() or 1, play)
+    from tengen.arena.match_player import HostedGames
+
+    return HostedGames(matches, games, hosts, workers or 0)
 
 
 def saved_results(match: Match, folder: Path) -> list[GameResult]:
@@ -239,6 +261,11 @@ def play_match_game(
         return play_game(
             agents[FIRST], agents[SECOND], start, max_moves=match.max_moves, seconds=match.seconds, stop=stop
         )
+
+
+def outcome_of(match: Match, game: int, record: GameRecord) -> Outcome:
+    """What is kept of a game."""
+    return result_of(match, game, record), written(match, game, record)
 
 
 def result_of(match: Match, game: int, record: GameRecord) -> GameResult:
@@ -278,7 +305,7 @@ def written(match: Match, number: int, record: GameRecord) -> bytes:
     return match.game.write(record.state, described)
 
 
-def _rehearse(matches: Sequence[Match], load: Load) -> None:
+def rehearse(matches: Sequence[Match], load: Load) -> None:
     """Make every agent once, so that a missing program, say, is one error and not many lost games."""
     known: dict[str, Match] = {}
     for match in matches:

@@ -26,6 +26,7 @@ from tengen.arena.results import GameResult, keep_settings
 from tengen.arena.standings import Standings, standings_of
 from tengen.arena.tournament_report import write_report
 from tengen.games.options import Options
+from tengen.workers.calls import Hosts
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,13 @@ def run_tournament(
     load: Load = load_agent,
     on_result: Callable[[int, GameResult], None] = lambda pair, result: None,
     report_every: float = 60.0,
+    hosts: Hosts | None = None,
 ) -> Standings:
     """Play all games that the folder does not hold yet; the standings are in the folder, too.
 
-    `workers`, `on_result` (which gets the pair's place in `pairs`) and KeyboardInterrupt are as in `run_match`. The
-    report is written after a round if the last one is `report_every` seconds old, and at the end, also by Ctrl-C.
+    `workers`, `hosts`, `on_result` (which gets the pair's place in `pairs`) and KeyboardInterrupt are as in
+    `run_match`. The report is written after a round if the last one is `report_every` seconds old, and at the end, also
+    by Ctrl-C.
     """
     matches = _with_folders(tournament, folder)
     config = folder / "tournament.toml"
@@ -162,7 +165,7 @@ def run_tournament(
         rounds = completed
 
     try:
-        run_matches(matches, workers, load, record)
+        run_matches(matches, workers, load, record, hosts)
     finally:
         if any(results):
             _report(tournament, folder, results)

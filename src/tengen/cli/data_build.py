@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, cluster_hosts
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.data.build import Built
+    from tengen.workers.calls import Hosts
 
 
 def build(
@@ -23,6 +26,7 @@ def build(
             "--workers", "-w", help="Processes that read records; one per CPU if not given.", show_default=False
         ),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Make a dataset of game records, straight out of their archives.
 
@@ -38,10 +42,10 @@ def build(
     from rich.console import Console
 
     console = Console(highlight=False)
-    show_built(console, _build(paths, out, workers))
+    show_built(console, _build(paths, out, workers, cluster_hosts(cluster)))
 
 
-def _build(paths: list[Path], out: Path, workers: int | None) -> "Built":
+def _build(paths: list[Path], out: Path, workers: int | None, hosts: "Hosts | None") -> "Built":
     """Run the build under a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -63,7 +67,7 @@ def _build(paths: list[Path], out: Path, workers: int | None) -> "Built":
         def advance(now: BuildProgress) -> None:
             bar.update(task, description=f"{now.records:,} records", completed=now.bytes, total=now.total_bytes)
 
-        return build_dataset(paths, out, workers, advance)
+        return build_dataset(paths, out, workers, advance, hosts)
 
 
 def show_built(console: "Console", built: "Built") -> None:

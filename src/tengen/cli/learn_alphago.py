@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, cluster_hosts
 from tengen.cli.config_options import command_line, preset_note, takes_settings
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.run_directory import CONFIG_FILE
@@ -33,6 +34,7 @@ def alphago(
         Path | None,
         typer.Option("--out", "-o", help="Directory of the run; runs/alphago-PRESET if not given.", show_default=False),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Learn Go as AlphaGo did: a policy and a fast policy from records, policy gradient, a value, search.
 
@@ -62,10 +64,12 @@ def alphago(
     console.print(f"{'Resuming' if resumed else 'Run'} {folder}", markup=False, soft_wrap=True)
     with _Screen(console) as screen:
         try:
-            learn_alphago(config, folder, screen.show)
+            learn_alphago(config, folder, screen.show, hosts=cluster_hosts(cluster))
         except KeyboardInterrupt:
             base = preset_config(config.preset) if config.preset else AlphaGoConfig()
-            command = command_line("tengen learn alphago", config, base, preset=config.preset, out=folder)
+            command = command_line(
+                "tengen learn alphago", config, base, preset=config.preset, out=folder, **as_option(cluster)
+            )
             screen.say(f"Stopped; what is done is saved in {folder}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     printed = Console(highlight=False)

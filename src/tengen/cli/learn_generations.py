@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, cluster_hosts
 from tengen.cli.config_options import command_line, preset_note, takes_settings
 from tengen.cli.progress_screen import ProgressScreen
 from tengen.learn.generations_config import (
@@ -44,6 +45,7 @@ def generations(
         Path | None,
         typer.Option("--out", "-o", help="Directory of the run; runs/PRESET-kKOMI if not given.", show_default=False),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Make generations of value networks, as in the Simple-Go lecture (Monte-Carlo policy iteration).
 
@@ -75,11 +77,11 @@ def generations(
 
     with GenerationsScreen(console) as screen:
         try:
-            last = learn_generations(config, folder, screen.show)
+            last = learn_generations(config, folder, screen.show, hosts=cluster_hosts(cluster))
         except KeyboardInterrupt:
             base = preset_config(config.preset) if config.preset else config
             words = "tengen learn generations" + (f" --preset {config.preset}" if config.preset else "")
-            command = command_line(words, config, base, out=folder)
+            command = command_line(words, config, base, out=folder, **as_option(cluster))
             screen.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     output = Console(highlight=False)

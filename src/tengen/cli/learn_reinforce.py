@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, cluster_hosts
 from tengen.cli.config_options import command_line, takes_config
 from tengen.cli.progress_screen import ProgressScreen
 from tengen.learn.reinforce_config import ReinforceConfig
@@ -36,6 +37,7 @@ def reinforce(
             "--out", "-o", help="Directory of the run; runs/MODEL-reinforce if not given.", show_default=False
         ),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Improve a policy by playing against its own earlier versions: stage 2 of AlphaGo (Silver et al. 2016).
 
@@ -69,9 +71,9 @@ def reinforce(
 
     with ReinforceScreen(console) as screen:
         try:
-            best = learn_reinforce(config, folder, screen.show)
+            best = learn_reinforce(config, folder, screen.show, hosts=cluster_hosts(cluster))
         except KeyboardInterrupt:
-            command = command_line("tengen learn reinforce", config, out=folder)
+            command = command_line("tengen learn reinforce", config, out=folder, **as_option(cluster))
             screen.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     _print_end(Console(highlight=False), folder, best)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, cluster_hosts
 from tengen.cli.config_options import command_line, takes_config
 from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.supervised_config import SupervisedConfig, run_name
@@ -33,6 +34,15 @@ def supervised(
             show_default=False,
         ),
     ] = None,
+    cluster: Cluster = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="With --cluster: processes that train together, this one included; 0: one for each of its cores.",
+            rich_help_panel="Machine",
+            min=0,
+        ),
+    ] = 0,
 ) -> None:
     """Train a network to predict the moves of game records, and with value=yes who won.
 
@@ -49,6 +59,9 @@ def supervised(
 
     [cyan]tengen learn supervised --data datasets/9x9 --size 9 --encoder compact-komi --komi-spread 4
     --network residual:blocks=6,filters=64,value=yes --out runs/go9[/cyan]
+
+    By all nodes of a Ray cluster, each on its part of every batch:
+    [cyan]tengen learn supervised --data datasets/kgs --batch 1024 --cluster auto[/cyan]
     """
     from rich.console import Console
 
@@ -65,9 +78,9 @@ def supervised(
     console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingScreen(console) as progress:
         try:
-            best = learn_supervised(config, folder, progress.show)
+            best = learn_supervised(config, folder, progress.show, hosts=cluster_hosts(cluster), workers=workers)
         except KeyboardInterrupt:
-            _say_how_to_resume(progress, config, folder)
+            _say_how_to_resume(progress, config, folder, cluster)
             raise typer.Exit(130) from None
     out_console = Console(highlight=False)
     value = f", value loss {best['value_loss']:.4f}" if "value_loss" in best else ""
@@ -79,6 +92,6 @@ def supervised(
         out_console.print(f"{name:<10} {folder / file}", markup=False, soft_wrap=True)
 
 
-def _say_how_to_resume(progress: "TrainingScreen", config: SupervisedConfig, folder: Path) -> None:
-    command = command_line("tengen learn supervised", config, out=folder)
+def _say_how_to_resume(progress: "TrainingScreen", config: SupervisedConfig, folder: Path, cluster: str | None) -> None:
+    command = command_line("tengen learn supervised", config, out=folder, **as_option(cluster))
     progress.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, hosts_at
 from tengen.cli.config_options import command_line, preset_note, takes_settings
 from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
@@ -40,6 +41,7 @@ def zero(
         Path | None,
         typer.Option("--out", "-o", help="Directory of the run; runs/PRESET if not given.", show_default=False),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Learn a game from nothing but its rules, as AlphaGo Zero did.
 
@@ -54,12 +56,14 @@ def zero(
     [cyan]tengen learn zero --preset go5[/cyan]
 
     [cyan]tengen learn zero --preset microchess --hours 12 --gate 0.55 --out runs/chess[/cyan]
+
+    On all nodes of a Ray cluster: [cyan]tengen learn zero --preset go9 --cluster auto[/cyan]
     """
     from rich.console import Console
 
     from tengen.cli.learn_zero_screen import ZeroScreen
 
-    config = _configuration(preset, out, given)
+    config, hosts = _configuration(preset, out, given), hosts_at(cluster)
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "metrics.jsonl").exists()
@@ -69,11 +73,11 @@ def zero(
 
     with ZeroScreen(console, folder, config) as screen:
         try:
-            last = learn_zero(config, folder, screen.show)
+            last = learn_zero(config, folder, screen.show, hosts=hosts)
         except KeyboardInterrupt:
             base = preset_config(config.preset) if config.preset else config  # which is in the folder
             words = f"tengen learn zero --preset {config.preset}" if config.preset else "tengen learn zero"
-            command = command_line(words, config, base, out=folder)
+            command = command_line(words, config, base, out=folder, **as_option(cluster))
             screen.say(f"Stopped; everything is saved in {folder}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     _print_end(Console(highlight=False), folder, config, dict(last))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, cluster_hosts
 from tengen.cli.game_options import (
     DoubleStep,
     GameName,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tengen.arena.match import Match
     from tengen.arena.results import GameResult
     from tengen.arena.summary import MatchSummary, PlayerSummary
+    from tengen.workers.calls import Hosts
 
 
 def match(
@@ -48,6 +50,7 @@ def match(
     max_moves: MaxMoves = None,
     seconds: Seconds = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.", show_default=False),
@@ -92,7 +95,7 @@ def match(
     folder = Path("matches") / plan.folder_name if out is None else out
     stopped = False
     try:
-        results = _play(plan, folder, workers)
+        results = _play(plan, folder, workers, cluster_hosts(cluster))
     except KeyboardInterrupt:
         results, stopped = saved_results(plan, folder), True
     summary = summarize(a, b, results)
@@ -106,7 +109,7 @@ def match(
         raise typer.Exit(130)
 
 
-def _play(plan: "Match", folder: Path, workers: int | None) -> "list[GameResult]":
+def _play(plan: "Match", folder: Path, workers: int | None, hosts: "Hosts | None") -> "list[GameResult]":
     """Run the match under a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import (
@@ -145,7 +148,7 @@ def _play(plan: "Match", folder: Path, workers: int | None) -> "list[GameResult]
                 line = f"game {result.game}: {result.result}, {result.reason}"
                 progress.console.print(line, style="yellow", markup=False, soft_wrap=True)
 
-        return run_match(plan, folder, workers=workers, on_result=advance)
+        return run_match(plan, folder, workers=workers, hosts=hosts, on_result=advance)
 
 
 def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:

@@ -25,5 +25,10 @@ Seconds = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", "-w", help="Games under way at once; one per CPU if not given.", show_default=False),
+    typer.Option(
+        "--workers",
+        "-w",
+        help="Games under way at once; one per CPU if not given, with --cluster one per core of it.",
+        show_default=False,
+    ),
 ]

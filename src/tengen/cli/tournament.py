@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tengen.cli.cluster_option import Cluster, cluster_hosts
 from tengen.cli.game_options import (
     DoubleStep,
     GameName,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from tengen.arena.standings import Standings
     from tengen.arena.tournament import Tournament
+    from tengen.workers.calls import Hosts
 
 
 class _AgentsByDefault(TyperGroup):
@@ -63,6 +65,7 @@ def agents(
     max_moves: MaxMoves = None,
     seconds: Seconds = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for games, tables and pictures; tournaments/... if not given.", show_default=False),
@@ -103,7 +106,7 @@ def agents(
     folder = Path("tournaments") / plan.folder_name if out is None else out
     stopped = False
     try:
-        standings = _play(plan, folder, workers)
+        standings = _play(plan, folder, workers, cluster_hosts(cluster))
     except KeyboardInterrupt:
         standings, stopped = plan.standings(saved_results(plan, folder)), True
     console = Console(highlight=False)
@@ -116,7 +119,7 @@ def agents(
         raise typer.Exit(130)
 
 
-def _play(plan: "Tournament", folder: Path, workers: int | None) -> "Standings":
+def _play(plan: "Tournament", folder: Path, workers: int | None, hosts: "Hosts | None") -> "Standings":
     """Run the tournament under a live table on standard error."""
     from rich.console import Console
 
@@ -128,7 +131,7 @@ def _play(plan: "Tournament", folder: Path, workers: int | None) -> "Standings":
     if is_cold():
         console.print("Compiling the engine, once: this takes up to a minute.")
     with TournamentScreen(plan, console) as screen:
-        return run_tournament(plan, folder, workers=workers, on_result=screen.add)
+        return run_tournament(plan, folder, workers=workers, hosts=hosts, on_result=screen.add)
 
 
 def _show(console: "Console", plan: "Tournament", standings: "Standings") -> None:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,9 +25,10 @@ from typing import Any, Final, NamedTuple
 from tengen._files import sole_use, write_atomically
 from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
-from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, cut_into_chunks, pack_chunk
+from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, ChunkPacker, cut_into_chunks, pack_chunk
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE, file_checksum
 from tengen.data.merge import Merge
+from tengen.workers.calls import Calls, Hosts
 
 WORK_FOLDER: Final = "building"
 READER: Final = 1  # raise it when records are read differently: chunks of an older reader are not used
@@ -64,8 +66,12 @@ def build_dataset(
     out: Path,
     workers: int | None = None,
     on_progress: Callable[[BuildProgress], None] | None = None,
+    hosts: Hosts | None = None,
 ) -> Built:
-    """Make (or finish) the dataset of all records under `paths` in the folder `out`."""
+    """Make (or finish) the dataset of all records under `paths` in the folder `out`.
+
+    With `hosts` their workers read the records, on a cluster maybe; then `workers` is how many there are at most.
+    """
     sources = find_sources(paths)
     out.mkdir(parents=True, exist_ok=True)
     with sole_use(out) as alone:
@@ -76,7 +82,7 @@ def build_dataset(
             return done
         work = _open_work_folder(out, sources)
         reading = _Reading(sources, work, on_progress)
-        chunks = reading.run(cores() if workers is None else workers)
+        chunks = reading.run(workers, hosts)
         header = {"format": FORMAT, "reader": READER}
         summary = Merge(chunks, work).into(out, header, _described(sources))
         shutil.rmtree(work)
@@ -138,15 +144,17 @@ class _Reading:
         self._before = self._records = 0  # bytes of all earlier sources, records
         self.resumed = 0
 
-    def run(self, workers: int) -> list[list[Path]]:
+    def run(self, workers: int | None, hosts: Hosts | None) -> list[list[Path]]:
         """Make all chunks that are missing; the chunks of each source."""
-        if workers < 1:
+        if workers is not None and workers < 1:
             raise BuildError(f"{workers} workers cannot work: give 1 or more")
-        if workers == 1:
+        if hosts is not None:
+            self._send(hosts, workers or 0)
+        elif workers == 1:
             for path, records in self._missing():
                 pack_chunk(path, records)
         else:
-            self._share(workers)
+            self._share(workers or cores())
         return [[self._chunk(s, i) for i in range(self._count(s) or 0)] for s in range(len(self._sources))]
 
     def _share(self, workers: int) -> None:
@@ -163,6 +171,17 @@ class _Reading:
         except BrokenProcessPool:
             remedy = "the same command goes on, with fewer --workers if memory ran out"
             raise BuildError(f"a worker process has died: {remedy}") from None
+
+    def _send(self, hosts: Hosts, workers: int) -> None:
+        under_way: deque[Calls] = deque()
+        with closing(hosts(workers, ChunkPacker, lambda _: (), 0)) as pool:
+            pool.start()
+            for path, records in self._missing():
+                under_way.append(pool.map("pack", [(str(path), records)]))
+                if len(under_way) > 2 * pool.count:
+                    _write_chunks(under_way.popleft())
+            for calls in under_way:
+                _write_chunks(calls)
 
     def _missing(self) -> Iterator[tuple[Path, list[RecordFile]]]:
         for number, source in enumerate(self._sources):
@@ -201,6 +220,12 @@ class _Reading:
         self._records += records
         if self._on_progress is not None:
             self._on_progress(BuildProgress(self._before + position, self._total, self._records))
+
+
+def _write_chunks(calls: Calls) -> None:
+    while calls.unfinished:
+        for path, contents in calls.collect(1.0):
+            write_atomically(Path(path), contents)
 
 
 def _become_worker() -> None:

@@ -40,7 +40,25 @@ def cut_into_chunks(source: RecordSource) -> Iterator[tuple[list[RecordFile], in
 
 
 def pack_chunk(path: Path, records: list[RecordFile]) -> None:
-    """Read a chunk of records and write its file; what a worker does."""
+    """Read a chunk of records and write its file; what a worker of this machine does."""
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    write_table(partial, _packed(records))
+    os.replace(partial, path)
+
+
+class ChunkPacker:
+    """A worker that cannot write the file of a chunk, for it may be on another machine."""
+
+    def pack(self, path: str, records: list[RecordFile]) -> tuple[str, bytes]:
+        """The file's path and what it is to hold."""
+        batch, contents = _packed(records), pa.BufferOutputStream()
+        with pa.ipc.new_file(contents, batch.schema) as writer:
+            writer.write_batch(batch)
+        return path, contents.getvalue().to_pybytes()
+
+
+def _packed(records: list[RecordFile]) -> pa.RecordBatch:
+    """The games of a chunk of records, and in its metadata the records left out."""
     games: list[RecordedGame] = []
     names: list[str] = []
     rejected: list[Left] = []
@@ -51,10 +69,7 @@ def pack_chunk(path: Path, records: list[RecordFile]) -> None:
         else:
             games.append(game)
             names.append(record.name)
-    batch = _batch(games, names).replace_schema_metadata({_REJECTED_KEY: json.dumps(rejected).encode()})
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    write_table(partial, batch)
-    os.replace(partial, path)
+    return _batch(games, names).replace_schema_metadata({_REJECTED_KEY: json.dumps(rejected).encode()})
 
 
 def open_chunk(path: Path) -> tuple[pa.RecordBatch, list[Left]]:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from tengen._files import write_atomically
 from tengen.learn.alphago_config import FREE_SETTINGS, AlphaGoConfig, preset_config
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError
+from tengen.workers.calls import Hosts
 
 FIGURES_FILE: Final = "figures.json"
 MODEL_FILE: Final = "alphago.safetensors"
@@ -58,6 +59,8 @@ class Run:
     path: Path
     say: Callable[[float, str], None] = lambda done, text: None
     """Takes the share of the stage that is done, and the figures of the moment."""
+    hosts: Hosts | None = None
+    """Who plays games and reads records, if not this machine."""
 
     @property
     def data(self) -> Path:
@@ -91,12 +94,18 @@ class Run:
 
 
 def learn_alphago(
-    config: AlphaGoConfig | str, out: str | Path, on_progress: OnProgress = lambda _: None, **settings: Any
+    config: AlphaGoConfig | str,
+    out: str | Path,
+    on_progress: OnProgress = lambda _: None,
+    *,
+    hosts: Hosts | None = None,
+    **settings: Any,
 ) -> dict[str, Figures]:
     """Go through all stages, or go on with the run in the directory `out`; returns the figures of each stage.
 
     `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run as it
-    ends the stage under way, which keeps what it has.
+    ends the stage under way, which keeps what it has. `hosts`: who plays games and reads records, if not this machine;
+    networks are trained here.
     """
     from tengen.learn.alphago_report import write_alphago_report
     from tengen.learn.alphago_stages import STAGES
@@ -115,7 +124,7 @@ def learn_alphago(
                 on_progress(AlphaGoProgress(stage, number, len(stages), done, text))
 
             say(0.0, "")
-            figures[stage.name] = stage.run(Run(config, out, say))
+            figures[stage.name] = stage.run(Run(config, out, say, hosts))
             write_atomically(out / FIGURES_FILE, (json.dumps(figures, indent=1) + "\n").encode())
             write_alphago_report(out)
             on_progress(AlphaGoProgress(stage.name, number, len(stages), 1.0, "", figures[stage.name]))

@@ -42,7 +42,7 @@ def make_records(run: Run) -> Figures:
     """Let the teacher play itself, and make a dataset of its games."""
     config = run.config
     summary = _play(run, "records", config.teacher, config.teacher, config.teacher_games)
-    built = build_dataset([run.path / "records"], run.data, workers=config.workers or None)
+    built = build_dataset([run.path / "records"], run.data, workers=config.workers or None, hosts=run.hosts)
     return {"teacher": config.teacher, "games": built.games, "positions": built.positions, "moves": summary.mean_moves}
 
 
@@ -102,7 +102,7 @@ def strengthen_policy(run: Run) -> Figures:
         threads=config.workers,
         seed=config.seed,
     )
-    best = learn_reinforce(settings, run.path / "reinforce", show)
+    best = learn_reinforce(settings, run.path / "reinforce", show, hosts=run.hosts)
     return {"updates": config.updates, "best_after": best["step"], "games_an_update": config.update_games}
 
 
@@ -141,6 +141,7 @@ def learn_values(run: Run) -> Figures:
         run.path / "value",
         show,
         show_games,
+        run.hosts,
     )
     learned = run.path / "value" / "best.safetensors"
     publish(run, find_model(run.policy) if config.value_network else learned)
@@ -162,7 +163,9 @@ def play_ablation(run: Run) -> Figures:
         played += 1
         run.say(played / wanted, f"{played:,} of {wanted:,} games")
 
-    standings = run_tournament(tournament, run.path / "ablation", workers=config.workers or None, on_result=show)
+    standings = run_tournament(
+        tournament, run.path / "ablation", workers=config.workers or None, on_result=show, hosts=run.hosts
+    )
     return {
         "seconds": config.ablation_seconds,
         "games": standings.games,
@@ -180,7 +183,7 @@ def _play(run: Run, folder: str, a: str, b: str, games: int) -> MatchSummary:
         run.say(played / games, f"{played:,} of {games:,} games")
 
     match = Match(a, b, _options(run.config), games, run.config.seed)
-    results = run_match(match, run.path / folder, workers=run.config.workers or None, on_result=show)
+    results = run_match(match, run.path / folder, workers=run.config.workers or None, on_result=show, hosts=run.hosts)
     return summarize(a, b, results)
 
 

@@ -29,7 +29,15 @@ from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, usual_settings
-from tengen.learn.generations_games import CHUNK, SEARCHED_CHUNK, GenerationFolder, GenerationGames, GenerationPlayer
+from tengen.learn.generations_games import (
+    CHUNK,
+    SEARCHED_CHUNK,
+    GenerationFolder,
+    GenerationGames,
+    GenerationPlayer,
+    play_by_workers,
+    play_in_threads,
+)
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
@@ -39,6 +47,7 @@ from tengen.learn.training import TrainingProgress
 from tengen.nets.generations import find_generation, model_file
 from tengen.nets.registry import NetworkSpecError, describe_network, parse_network
 from tengen.search.generation_values import GenerationValues
+from tengen.workers.calls import Hosts
 
 _BETTER: Final = 0.98  # a network whose loss is above this share of a constant's is trained again
 _LOWER: Final = 1 / 3  # the rate of the next attempt, as a share
@@ -67,16 +76,20 @@ OnProgress = Callable[[GenerationProgress], None]
 
 
 def learn_generations(
-    config: GenerationsConfig, out: str | Path, on_progress: OnProgress = lambda _: None
+    config: GenerationsConfig,
+    out: str | Path,
+    on_progress: OnProgress = lambda _: None,
+    hosts: Hosts | None = None,
 ) -> Mapping[str, Any]:
     """Make generations of value networks, or go on with the run in the directory `out`; returns the last generation's
-    line of metrics. Ctrl-C ends the run: what is played and learned by then is kept."""
+    line of metrics. Ctrl-C ends the run: what is played and learned by then is kept. `hosts`: who plays, if not threads
+    of this process."""
     out = Path(out)
     _check(config)
     torch.set_num_threads(config.threads)
     run = RunDirectory(out, asdict(config), FREE_GENERATION_SETTINGS, usual_settings())
     try:
-        return _Loop(config, run, on_progress).run()
+        return _Loop(config, run, on_progress, hosts).run()
     finally:
         run.close()
 
@@ -97,8 +110,10 @@ def _check(config: GenerationsConfig) -> None:
 class _Loop:
     """A run under way."""
 
-    def __init__(self, config: GenerationsConfig, run: RunDirectory, on_progress: OnProgress) -> None:
-        self.config, self.run_directory, self._on_progress = config, run, on_progress
+    def __init__(
+        self, config: GenerationsConfig, run: RunDirectory, on_progress: OnProgress, hosts: Hosts | None
+    ) -> None:
+        self.config, self.run_directory, self._on_progress, self._hosts = config, run, on_progress, hosts
         self.spec = config.spec()
         self.workers = config.workers or cores()
         lines = run.metrics()
@@ -141,14 +156,17 @@ class _Loop:
     def _play(self, number: int) -> GenerationGames:
         """The games that a generation learns from."""
         config, folder = self.config, self._games(number)
-        values = None
+        files = None
         if number > 1 and not folder.is_complete():
             files = find_generation(self.run_directory.path, number - 1)
-            values = GenerationValues(files, config.backend, streams=self.workers)
-        player = GenerationPlayer(config, self.spec, values)
+        if self._hosts is not None:
+            play = play_by_workers(config, files, number, self._hosts)
+        else:
+            values = None if files is None else GenerationValues(files, config.backend, streams=self.workers)
+            play = play_in_threads(GenerationPlayer(config, self.spec, values), number, self.workers)
         began, first = time.monotonic(), -1
         with deferred_interrupts() as self._interrupted:
-            for there in folder.play(player, number, self.workers):
+            for there in folder.play(play):
                 first = there if first < 0 else first
                 speed = (there - first) / max(1e-9, time.monotonic() - began)
                 self._tell("playing", number, there / sum(folder.sizes), figures={"games/s": speed})

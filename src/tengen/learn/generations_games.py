@@ -9,8 +9,9 @@ and whenever, plays the same games.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,10 +22,13 @@ from tengen._arrays import load_arrays, save_arrays
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
+from tengen.nets.generations import Generation
 from tengen.search.generation_values import GenerationValues
 from tengen.search.policy_play import final_results
 from tengen.search.tree_play import TreePlay
 from tengen.search.value_play import ValuePlay, play_at_random
+from tengen.workers.calls import Hosts
+from tengen.workers.sent_files import SentFile
 
 CHUNK: Final = 4096
 """Games of a chunk, which are played side by side ..."""
@@ -116,6 +120,57 @@ def _play_out(
         turns.append(actions.astype(np.int16))
 
 
+PlayChunks = Callable[[Sequence[tuple[int, int]]], Generator[tuple[int, GenerationGames]]]
+"""Plays chunks, given their numbers and sizes; yields each with its number when it is played."""
+
+
+def play_in_threads(player: GenerationPlayer, generation: int, workers: int) -> PlayChunks:
+    """Several at a time, in threads of this process."""
+
+    def play(chunks: Sequence[tuple[int, int]]) -> Generator[tuple[int, GenerationGames]]:
+        with ThreadPoolExecutor(workers, thread_name_prefix="play") as pool:
+            calls = {pool.submit(player.play, generation, number, size): number for number, size in chunks}
+            try:
+                for call in as_completed(calls):
+                    yield calls[call], call.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    return play
+
+
+class GenerationWorker:
+    """Plays chunks of games where it is, on another machine maybe."""
+
+    def __init__(self, config: GenerationsConfig, first: str | None, second: str | None) -> None:
+        """`first` and `second`: the files of the generation's networks; None for both: random games."""
+        values = None
+        if first or second:
+            files = Generation(*(Path(file) if file else None for file in (first, second)))
+            values = GenerationValues(files, config.backend)
+        self._player = GenerationPlayer(config, config.spec(), values)
+
+    def play(self, generation: int, number: int, count: int) -> tuple[int, GenerationGames]:
+        """As `GenerationPlayer.play`, with the number of the chunk."""
+        return number, self._player.play(generation, number, count)
+
+
+def play_by_workers(config: GenerationsConfig, files: Generation | None, generation: int, hosts: Hosts) -> PlayChunks:
+    """By workers of the hosts."""
+    sent = [SentFile(file) if file else None for file in files or (None, None)]
+
+    def play(chunks: Sequence[tuple[int, int]]) -> Generator[tuple[int, GenerationGames]]:
+        if not chunks:
+            return
+        with closing(hosts(config.workers, GenerationWorker, lambda _: (config, *sent), 0)) as workers:
+            workers.start()
+            calls = workers.map("play", [(generation, number, size) for number, size in chunks])
+            while calls.unfinished:
+                yield from calls.collect(1.0)
+
+    return play
+
+
 class GamesError(ValueError):
     """Games on the disk that cannot be read."""
 
@@ -128,22 +183,17 @@ class GenerationFolder:
         self.sizes = [min(chunk, games - start) for start in range(0, games, chunk)]
         """How many games each chunk has."""
 
-    def play(self, player: GenerationPlayer, generation: int, workers: int) -> Iterator[int]:
-        """Play the chunks that are missing, several at a time; yields how many games there are, again and again."""
+    def play(self, play: "PlayChunks") -> Iterator[int]:
+        """Have the chunks that are missing played; yields how many games there are, again and again."""
         self._path.mkdir(parents=True, exist_ok=True)
         missing = [number for number in range(len(self.sizes)) if not self._file(number).exists()]
         there = sum(self.sizes) - sum(self.sizes[number] for number in missing)
         yield there
-        with ThreadPoolExecutor(workers, thread_name_prefix="play") as pool:
-            calls = {pool.submit(player.play, generation, number, self.sizes[number]): number for number in missing}
-            try:
-                for call in as_completed(calls):
-                    number = calls[call]
-                    self._write(number, call.result())
-                    there += self.sizes[number]
-                    yield there
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+        with closing(play([(number, self.sizes[number]) for number in missing])) as played:
+            for number, games in played:
+                self._write(number, games)
+                there += self.sizes[number]
+                yield there
 
     def is_complete(self) -> bool:
         """Whether all games are there."""

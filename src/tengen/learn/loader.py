@@ -69,8 +69,12 @@ class PositionLoader:
         komi_spread: float = 0.0,
         which: Which = "all",
         ownership: NDArray[np.int8] | None = None,
+        part: tuple[int, int] | None = None,
     ) -> None:
-        """`ownership`: int8[G, N * N], who owned each point at the end of each game, as `final_ownership` finds it."""
+        """`ownership`: int8[G, N * N], who owned each point at the end of each game, as `final_ownership` finds it.
+
+        `part`: of each batch only some positions: the first, and how many.
+        """
         self._rows, self._which = np.asarray(games.rows), which
         self._ends = np.cumsum(games.lengths if which == "all" else np.ones_like(games.lengths))
         self.positions = int(self._ends[-1]) if len(games.rows) else 0
@@ -79,6 +83,7 @@ class PositionLoader:
         self._games, self._encoder, self._size, self._batch = games.game_moves, encoder, games.size, batch
         self._seed, self._symmetries, self._shuffle = seed, symmetries, shuffle
         self._threads, self._next, self._spread, self._ownership = threads, start, komi_spread, ownership
+        self._part = part or (0, batch)
         self._own = local()
 
     def batch_at(self, start: int, count: int) -> RecordBatch:
@@ -112,7 +117,8 @@ class PositionLoader:
             try:
                 while True:
                     while len(ahead) < 2 * self._threads + 1:
-                        ahead.append(pool.submit(self.batch_at, self._next, self._batch))
+                        first, count = self._part
+                        ahead.append(pool.submit(self.batch_at, self._next + first, count))
                         self._next += self._batch
                     yield ahead.popleft().result()
             finally:

@@ -12,8 +12,7 @@ update under way, and not its games once they are played.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,15 +23,27 @@ import torch
 from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.statistics import Score
-from tengen.learn.duel import DuelResult, load_player, policy_duel
+from tengen.encode.game_spec import GameSpec
+from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.reinforce_config import FIXED_SETTINGS, ReinforceConfig
-from tengen.learn.reinforce_games import BOTH, Experience, GameFolder, PositionReader, new_boards, play_games
+from tengen.learn.reinforce_games import (
+    BOTH,
+    Experience,
+    GameFolder,
+    PolicyWorker,
+    PositionReader,
+    call_all,
+    new_boards,
+    play_games,
+)
 from tengen.learn.reinforce_trainer import ReinforceTrainer
 from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.training import CHECKPOINT_FILE
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import read_card
+from tengen.workers.calls import Hosts, Workers
+from tengen.workers.sent_files import SentFile
 
 _CALIBRATION: Final = 1024  # positions on which a model is calibrated for int8
 _FIRST_GAMES: Final = 32  # from which these come before the first update
@@ -67,6 +78,7 @@ def learn_reinforce(
     on_progress: OnProgress = lambda _: None,
     *,
     report: bool = True,
+    hosts: Hosts | None = None,
     **settings: Any,
 ) -> Mapping[str, Any]:
     """Improve a policy by playing against earlier versions of itself, or go on with the run in the directory `out`;
@@ -74,7 +86,7 @@ def learn_reinforce(
 
     `config` is a configuration or the model to start from; `settings` change it. Ctrl-C ends the run within the update
     under way, which is done again by the next call; then KeyboardInterrupt goes on to the caller. With `report`,
-    report.html is written at the end and now and then.
+    report.html is written at the end and now and then. `hosts`: who plays, if not threads of this process.
 
     >>> import tempfile
     >>> import tengen
@@ -92,8 +104,8 @@ def learn_reinforce(
     free = frozenset(asdict(config)) - FIXED_SETTINGS
     run = RunDirectory(out, asdict(config), free, asdict(ReinforceConfig(config.start_from)))
     try:
-        loop = _Loop(config, run)
-        with _reporting(out, on_progress, report) as report_and_write:
+        with _workers(config, hosts) as workers, _reporting(out, on_progress, report) as report_and_write:
+            loop = _Loop(config, run, workers)
             loop.run(report_and_write)
         return loop.best
     finally:
@@ -113,13 +125,28 @@ def _checked(config: ReinforceConfig) -> ReinforceConfig:
     return config.completed(card)
 
 
+def _spec(config: ReinforceConfig) -> GameSpec:
+    return config.spec(read_card(find_model(config.start_from)))
+
+
+@contextmanager
+def _workers(config: ReinforceConfig, hosts: Hosts | None) -> Iterator[int | Workers]:
+    """Who plays: so many threads, or workers of the hosts."""
+    if hosts is None:
+        yield config.workers or cores()
+        return
+    spec = _spec(config)
+    with closing(hosts(config.workers, PolicyWorker, lambda _: (spec,), 0)) as workers:
+        workers.start()
+        yield workers
+
+
 class _Loop:
     """A run under way: where it stands, and one method for each phase of an update."""
 
-    def __init__(self, config: ReinforceConfig, run: RunDirectory) -> None:
-        self.config, self.run_directory = config, run
-        self.workers = config.workers or cores()
-        self.spec = config.spec(read_card(find_model(config.start_from)))
+    def __init__(self, config: ReinforceConfig, run: RunDirectory, workers: int | Workers) -> None:
+        self.config, self.run_directory, self.workers = config, run, workers
+        self.spec = _spec(config)
         self.games = GameFolder(run.path / "games")
         self.update, self.best = 0, dict[str, Any]()
         self._seconds_before, self._began = 0.0, time.monotonic()
@@ -235,15 +262,14 @@ class _Loop:
     def _match(self, update: int) -> dict[str, Any]:
         """Play against the policy of the start."""
         self._tell("match", update, 0.0)
-        games = -(-self.config.match_games // (2 * self.workers)) * 2
-
-        def play(part: int) -> DuelResult:
-            players = (load_player(path, self.config.backend) for path in (self._current, self._model(0)))
-            seed = int(np.random.SeedSequence((self.config.seed, update, 5, part)).generate_state(1)[0])
-            return policy_duel(self.spec.options, *players, games=games, seed=seed)
-
-        with ThreadPoolExecutor(self.workers) as pool:
-            result = sum(pool.map(play, range(self.workers)), DuelResult(0, 0, 0))
+        parts = self.workers if isinstance(self.workers, int) else self.workers.count
+        games = -(-self.config.match_games // (2 * parts)) * 2
+        models = SentFile(self._current), SentFile(self._model(0))
+        seeds = [
+            np.random.SeedSequence((self.config.seed, update, 5, part)).generate_state(1)[0] for part in range(parts)
+        ]
+        calls = [(models, self.config.backend, games, int(seed)) for seed in seeds]
+        result = sum(call_all(self.spec, "duel", calls, self.workers), DuelResult(0, 0, 0))
         low, high = Score(result.wins, result.losses, result.draws).interval
         found = {"score": result.score, "score_low": low, "score_high": high}
         return {name: round(value, 4) for name, value in found.items()} | asdict(result)

@@ -6,6 +6,7 @@ A file is whole or not there at all. Positions are not stored: they are set up a
 learned from.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from tengen._arrays import load_arrays, save_arrays
 from tengen._files import remove_cut_off
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.duel import load_player
+from tengen.learn.duel import DuelResult, load_player, policy_duel
 from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
+from tengen.workers.calls import Workers
+from tengen.workers.sent_files import SentFile
 
 BOTH = 0
 """As `Experience.learner`: the policy played both sides."""
@@ -50,6 +53,53 @@ class ExperienceError(ValueError):
     """A file of games that is damaged."""
 
 
+class GamesOrder(NamedTuple):
+    """Games to be played, in parts by several workers."""
+
+    learner: str
+    """The file of the policy that learns."""
+    opponent: str | None
+    """The file of the policy that it meets; None: itself."""
+    games: int
+    """An even number; the learner is the first player in every other game."""
+    parts: int
+    seed: tuple[int, ...]
+    komi_spread: float
+    temperature: float
+    backend: str
+
+    @property
+    def sides(self) -> NDArray[np.int8]:
+        """int8[G]: which player the learner is."""
+        if self.opponent is None:
+            return np.full(self.games, BOTH, np.int8)
+        return np.tile(np.array([1, 2], np.int8), self.games // 2)
+
+
+class PolicyWorker:
+    """Plays parts of the games of updates and matches; all that a call needs comes with it."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._spec = spec
+
+    def play(self, order: GamesOrder, number: int) -> tuple[int, PlayedTurns, NDArray[np.int8]]:
+        """Part `number` of the games, from 0 on: the number, the turns, and int8[G] who won."""
+        game, sides = self._spec.batch, order.sides
+        boards = new_boards(self._spec, order.games, order.komi_spread, order.seed)
+        part = np.array_split(np.arange(order.games), order.parts)[number]
+        players = [load_player(model, order.backend) for model in (order.learner, order.opponent) if model is not None]
+        mine = game.allocate(len(part))
+        game.copy(boards, part, mine, np.arange(len(part)))
+        first, second = (sides[part] == 2).astype(np.int64), (sides[part] == 1).astype(np.int64)
+        play = PolicyPlay(game, players, (*order.seed, int(part[0])))
+        turns = play_to_end(play, mine, first, second, order.temperature)
+        return number, turns, final_results(game, mine, len(part))
+
+    def duel(self, models: tuple[str, str], backend: str, games: int, seed: int) -> DuelResult:
+        """So many games of a policy against another, as `policy_duel` plays them."""
+        return policy_duel(self._spec.options, *(load_player(path, backend) for path in models), games=games, seed=seed)
+
+
 def play_games(
     spec: GameSpec,
     learner: Path,
@@ -61,37 +111,41 @@ def play_games(
     komi_spread: float = 0.0,
     temperature: float = 1.0,
     backend: str = "int8",
-    workers: int = 1,
+    workers: int | Workers = 1,
 ) -> Experience:
     """Play so many games (rounded up to an even number) of a model against another, or itself if there is none.
 
-    `number` is that of the opponent. The learner is the first player in half of the games.
+    `number` is that of the opponent. The learner is the first player in half of the games. `workers`: how many threads
+    of this process, or `PolicyWorker`s elsewhere.
     """
-    half = (games + 1) // 2
-    boards, game = new_boards(spec, 2 * half, komi_spread, seed), spec.batch
-    sides = np.full(2 * half, BOTH, np.int8) if opponent is None else np.tile(np.array([1, 2], np.int8), half)
-
-    def play_part(part: NDArray[np.int64]) -> tuple[PlayedTurns, NDArray[np.int8]]:
-        players = [load_player(model, backend) for model in (learner, opponent) if model is not None]
-        mine = game.allocate(len(part))
-        game.copy(boards, part, mine, np.arange(len(part)))
-        first, second = (sides[part] == 2).astype(np.int64), (sides[part] == 1).astype(np.int64)
-        turns = play_to_end(PolicyPlay(game, players, (*seed, int(part[0]))), mine, first, second, temperature)
-        return turns, final_results(game, mine, len(part))
-
-    parts = [part for part in np.array_split(np.arange(2 * half), workers) if len(part)]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        played = list(pool.map(play_part, parts))
-    most = max(turns.actions.shape[1] for turns, _ in played)
-    results = np.concatenate([results for _, results in played])
+    there = 2 * ((games + 1) // 2)
+    files = SentFile(learner), None if opponent is None else SentFile(opponent)
+    parts = min(there, workers if isinstance(workers, int) else workers.count)
+    order = GamesOrder(*files, there, parts, seed, komi_spread, temperature, backend)
+    calls = [(order, part) for part in range(parts)]
+    played = sorted(call_all(spec, "play", calls, workers), key=lambda part: int(part[0]))
+    most = max(turns.actions.shape[1] for _, turns, _ in played)
+    results = np.concatenate([results for _, _, results in played])
     return Experience(
-        _stack([turns.actions for turns, _ in played], most, -1),
-        _stack([turns.players for turns, _ in played], most, 0),
-        _stack([turns.chances for turns, _ in played], most, 1),
-        sides,
+        _stack([turns.actions for _, turns, _ in played], most, -1),
+        _stack([turns.players for _, turns, _ in played], most, 0),
+        _stack([turns.chances for _, turns, _ in played], most, 1),
+        order.sides,
         np.where(results == 0, 0, np.where(results > 0, 1, 2)).astype(np.int8),
         np.array(number),
     )
+
+
+def call_all(spec: GameSpec, method: str, calls: Sequence[tuple[Any, ...]], workers: int | Workers) -> list[Any]:
+    """Results of calls of a `PolicyWorker`, in any order: of threads here, or of workers elsewhere."""
+    if isinstance(workers, int):
+        here = getattr(PolicyWorker(spec), method)
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(lambda arguments: here(*arguments), calls))
+    under_way, results = workers.map(method, calls), list[Any]()
+    while under_way.unfinished:
+        results += under_way.collect(1.0)
+    return results
 
 
 def new_boards(spec: GameSpec, games: int, komi_spread: float, seed: tuple[int, ...]) -> Any:

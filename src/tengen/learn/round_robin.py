@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from tengen._files import write_atomically
-from tengen._machine import cores
 from tengen.arena.ratings import Rating, fit_ratings
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
@@ -23,7 +22,9 @@ from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.zero_config import read_config
 from tengen.learn.zero_curves import draw_ratings
 from tengen.learn.zero_generations import Generations
-from tengen.learn.zero_workers import LocalWorkers, ZeroWorker
+from tengen.learn.zero_workers import ZeroWorker
+from tengen.workers.calls import Workers
+from tengen.workers.local import LocalWorkers
 
 RATINGS_FILE: Final = "ratings.json"
 PICTURE_FILE: Final = "ratings.png"
@@ -57,7 +58,7 @@ class RoundRobin:
         if lacking:
             config = read_config(self.run)
             spec, settings = config.game_spec(), config.self_play()
-            hosts = LocalWorkers(workers or cores(), ZeroWorker, lambda number: (spec, settings, number))
+            hosts = LocalWorkers(workers, ZeroWorker, lambda number: (spec, settings, number))
             hosts.start()
             try:
                 self._meet(hosts, Generations(self.run, config.backend), lacking, duels, on_progress)
@@ -72,7 +73,7 @@ class RoundRobin:
 
     def _meet(
         self,
-        workers: LocalWorkers,
+        workers: Workers,
         models: Generations,
         lacking: list[tuple[int, int]],
         duels: Duels,

@@ -27,6 +27,7 @@ from torch.nn import functional
 
 from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
+from tengen.learn.data_parallel import Alone
 from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
@@ -40,9 +41,11 @@ from tengen.learn.warm_start import check_start
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network
+from tengen.workers.calls import Hosts
 
 _REPORT_SECONDS: Final = 300.0
-_OWNERSHIP_FILE: Final = "ownership.npy"
+OWNERSHIP_FILE: Final = "ownership.npy"
+"""In a run directory: whose points were whose at the end of the games, if the network learns it."""
 
 
 def learn_supervised(
@@ -51,6 +54,8 @@ def learn_supervised(
     on_progress: Callable[[TrainingProgress], None] = lambda _: None,
     *,
     report: bool = True,
+    hosts: Hosts | None = None,
+    workers: int = 0,
     **settings: Any,
 ) -> dict[str, Any]:
     """Learn to predict the moves of game records, or go on with the run in the directory `out`; returns the best
@@ -58,7 +63,8 @@ def learn_supervised(
 
     `config` is a configuration or the folder of a dataset (`tengen data build` makes it); `settings` change it. Ctrl-C
     ends the run after the step under way: a checkpoint is written, then KeyboardInterrupt goes on to the caller. With
-    `report`, report.html is written at the end, on resuming, and every few minutes at a validation.
+    `report`, report.html is written at the end, on resuming, and every few minutes at a validation. With `hosts` their
+    workers train together with this process, each on its part of every batch: `workers` in all, with 0 one a core.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -79,20 +85,27 @@ def learn_supervised(
     torch.set_num_threads(config.threads)
     run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)))
     try:
-        trainer = _Trainer(config, run)
-        if not report:
-            return trainer.train(on_progress)
-        with _reporting(out, on_progress) as report_and_write:
-            return trainer.train(report_and_write)
+        with _reporting(out, on_progress, report) as report_and_write:
+            if hosts is None:
+                return SupervisedTrainer(config, run).train(report_and_write)
+            from tengen.learn.supervised_group import train_as_group
+
+            best: dict[str, Any] = train_as_group(
+                config, run, hosts, workers, lambda trainer: trainer.train(report_and_write)
+            )
+            return best
     finally:
         run.close()
 
 
 @contextmanager
 def _reporting(
-    run: Path, on_progress: Callable[[TrainingProgress], None]
+    run: Path, on_progress: Callable[[TrainingProgress], None], wanted: bool
 ) -> Iterator[Callable[[TrainingProgress], None]]:
     """Write reports: at the start if there are metrics, every few minutes, and at the end."""
+    if not wanted:
+        yield on_progress
+        return
     from tengen.learn.report import write_report
 
     if read_metrics(run):
@@ -132,12 +145,12 @@ def _check_before_writing(config: SupervisedConfig) -> None:
         check_start(config)
 
 
-class _Trainer(Trainer[SupervisedConfig, RecordBatch]):
+class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
     """Learns the moves of game records, and with a value head who won."""
 
-    def __init__(self, config: SupervisedConfig, run: RunDirectory) -> None:
+    def __init__(self, config: SupervisedConfig, run: RunDirectory, group: Alone | None = None) -> None:
         self.encoder, self.learned = get_go_encoder(config.encoder), rules_learned(config)
-        super().__init__(config, run, self.encoder.planes)
+        super().__init__(config, run, self.encoder.planes, group)
 
     def batches(self) -> Generator[RecordBatch]:
         return self._loader().batches()
@@ -191,13 +204,14 @@ class _Trainer(Trainer[SupervisedConfig, RecordBatch]):
             start=self.positions,
             komi_spread=config.komi_spread,
             ownership=self._ownership(),
+            part=self.group.part(config.batch),
         )
 
     def _ownership(self) -> NDArray[np.int8] | None:
         """Whose points were whose at the end of the games, if the network learns it; found once, and kept."""
         if not self.network.architecture.parts().get("ownership"):
             return None
-        games, path = chosen_games(self.config, "train"), self.run.path / _OWNERSHIP_FILE
+        games, path = chosen_games(self.config, "train"), self.run.path / OWNERSHIP_FILE
         if not path.exists():
             contents = io.BytesIO()
             np.save(contents, final_ownership(games), allow_pickle=False)

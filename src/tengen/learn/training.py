@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
+from tengen.learn.data_parallel import Alone
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
 from tengen.learn.precision import autocast
@@ -60,8 +61,10 @@ class TrainingProgress:
 class Trainer(ABC, Generic[Config, Batch]):
     """One run: the network, its optimiser, and where it stands. What is learned is for a subclass to say."""
 
-    def __init__(self, config: Config, run: RunDirectory, planes: int) -> None:
+    def __init__(self, config: Config, run: RunDirectory, planes: int, group: Alone | None = None) -> None:
+        """`group`: those who train together; None: nobody else."""
         self.config, self.run, self._planes = config, run, planes
+        self.group = group or Alone()
         self.steps = max(1, config.positions // config.batch) if config.positions else 0
         self.step, self.best, self.stale = 0, dict[str, Any](loss=float("inf")), 0
         self.running, self.seconds = dict[str, float](), 0.0
@@ -80,10 +83,11 @@ class Trainer(ABC, Generic[Config, Batch]):
         else:
             torch.manual_seed(config.seed)
         run.rewind(self.step)
+        self._forward = self.group.wrap(self.network)
 
     @abstractmethod
     def batches(self) -> Generator[Batch]:
-        """Batches without end, from position `step * batch` on."""
+        """Batches without end, from position `step * batch` on; of each the part that is this process's."""
 
     @abstractmethod
     def planes_of(self, batch: Batch) -> NDArray[np.uint8]:
@@ -114,7 +118,7 @@ class Trainer(ABC, Generic[Config, Batch]):
         first, first_seconds = self.step, self.seconds
         every = max(1, config.epoch // config.batch)
         with deferred_interrupts() as interrupted, closing(self.batches()) as batches:
-            while self.done < 1.0 and not 0 < config.patience <= self.stale:
+            while self._agree(self.done < 1.0 and not 0 < config.patience <= self.stale):
                 self._advance(batches)
                 validation, stop = None, interrupted()
                 if self.step % every == 0 or self.done >= 1.0:
@@ -127,6 +131,16 @@ class Trainer(ABC, Generic[Config, Batch]):
                     raise KeyboardInterrupt
         self._calibrate()
         return self.best
+
+    def follow(self) -> None:
+        """Take part in what the leader of the group learns, until it has finished; nothing is written."""
+        with closing(self.batches()) as batches:
+            while self._agree(True):
+                self._advance(batches)
+
+    def _agree(self, going_on: bool) -> bool:
+        going_on, self.seconds = self.group.agree(going_on, self.seconds)
+        return going_on
 
     @property
     def done(self) -> float:
@@ -161,21 +175,22 @@ class Trainer(ABC, Generic[Config, Batch]):
 
     def _learn(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser; returns the parts of the loss."""
-        config = self.config
+        config, planes = self.config, self.planes_of(batch)
         factor = rate_at(config.schedule, self.done, config.warm_up)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * factor
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
         with autocast(config.bf16):
-            output = self.network(torch.from_numpy(self.planes_of(batch)))
+            output = self._forward(torch.from_numpy(planes))
         total, parts = self.losses(output, batch)
-        total.backward()  # type: ignore[no-untyped-call]
+        share = self.group.share(len(planes), config.batch)
+        (total * (share * self.group.size)).backward()  # type: ignore[no-untyped-call]
         if config.clip:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimizer.step()
         self._follow()
-        return {name: float(part.detach()) for name, part in parts.items()}
+        return self.group.mean({name: float(part.detach()) for name, part in parts.items()}, share)
 
     def _follow(self) -> None:
         """Move the running average of weights a little towards the weights."""

@@ -42,6 +42,7 @@ from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.model_file import ModelCard, read_card
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, network_spec, parse_network
+from tengen.workers.calls import Hosts
 
 GAMES_FOLDER = "games"
 """Where a run keeps its positions unless --data says otherwise."""
@@ -61,9 +62,11 @@ def learn_value(
     out: str | Path,
     on_progress: Callable[[TrainingProgress], None] = lambda _: None,
     on_games: Callable[[PlayProgress], None] = lambda _: None,
+    hosts: Hosts | None = None,
 ) -> dict[str, Any]:
     """Play games and learn who wins from them, or go on with the run in the directory `out`; returns the best
-    validation. Ctrl-C ends the run: what is played and learned by then is kept.
+    validation. Ctrl-C ends the run: what is played and learned by then is kept. `hosts`: who plays, if not processes of
+    this machine.
 
     >>> import tempfile
     >>> import tengen
@@ -89,7 +92,7 @@ def learn_value(
     try:
         if config.policy:
             games = position_settings(config)
-            play_positions(games, folder, config.games, workers=config.workers, on_progress=on_games)
+            play_positions(games, folder, config.games, workers=config.workers, on_progress=on_games, hosts=hosts)
         return _ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(draw)
     finally:
         run.close()

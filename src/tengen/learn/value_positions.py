@@ -10,7 +10,7 @@ decides whether it is a test game, for ever, however many are added.
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -24,7 +24,10 @@ from tengen.games.go.positions import GameMoves
 from tengen.learn.run_directory import RunDirectory, read_settings
 from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_games import ValueGames, ValuePlayer
-from tengen.learn.zero_workers import LocalWorkers
+from tengen.nets.bundled import find_model
+from tengen.workers.calls import Hosts, Workers
+from tengen.workers.local import LocalWorkers
+from tengen.workers.sent_files import SentFile
 
 CHUNK: Final = 2048
 """Games that a chunk begins."""
@@ -101,8 +104,12 @@ def play_positions(
     workers: int = 1,
     chunk: int = CHUNK,
     on_progress: Callable[[PlayProgress], None] = lambda _: None,
+    hosts: Hosts | None = None,
 ) -> None:
-    """Play until the folder holds so many games. It can be stopped at any time; the same call goes on."""
+    """Play until the folder holds so many games. It can be stopped at any time; the same call goes on.
+
+    With `hosts` their workers play, as many as there are, on a cluster maybe.
+    """
     run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0})
     try:
         (folder / _CHUNKS).mkdir(exist_ok=True)
@@ -110,7 +117,7 @@ def play_positions(
         if there >= games:
             return
         began, first = monotonic(), there
-        with _played(settings, folder, workers, chunk) as chunks:
+        with _played(settings, folder, workers, chunk, hosts) as chunks:
             for number, played in chunks:
                 save_arrays(_file(folder, number), played._asdict())
                 there += len(played.komi)
@@ -123,23 +130,34 @@ def play_positions(
 
 @contextmanager
 def _played(
-    settings: PositionSettings, folder: Path, workers: int, chunk: int
+    settings: PositionSettings, folder: Path, workers: int, chunk: int, hosts: Hosts | None
 ) -> Iterator[Iterator[tuple[int, ValueGames]]]:
     """Chunks without end, those first that the folder lacks; in this process, or as other ones have them ready."""
-    if workers == 1:
+    if workers == 1 and hosts is None:
         player = ValuePlayer(settings)
         yield (player.play(number, chunk) for number in _missing(folder))
         return
-    with closing(LocalWorkers(workers, ValuePlayer, lambda _: (settings,))) as pool:
+    with closing(_pool(hosts, workers, settings)) as pool:
         pool.start()
         yield _collected(pool, _missing(folder), chunk)
 
 
-def _collected(pool: LocalWorkers, numbers: Iterator[int], chunk: int) -> Iterator[tuple[int, ValueGames]]:
+def _pool(hosts: Hosts | None, workers: int, settings: PositionSettings) -> Workers:
+    models = SentFile(find_model(settings.policy)), SentFile(find_model(settings.rl))
+    make = LocalWorkers if hosts is None else hosts
+    return make(0 if hosts else workers, player_of, lambda _: (settings, *models), 0)
+
+
+def player_of(settings: PositionSettings, policy: str, rl: str) -> ValuePlayer:
+    """A worker that plays the games of these settings with the models of these files."""
+    return ValuePlayer(replace(settings, policy=policy, rl=rl))
+
+
+def _collected(pool: Workers, numbers: Iterator[int], chunk: int) -> Iterator[tuple[int, ValueGames]]:
     """Chunks in the order in which they are ready."""
     under_way = [pool.map("play", [(next(numbers), chunk)]) for _ in range(pool.count)]
     while True:
-        for i in range(pool.count):
+        for i in range(len(under_way)):
             for found in under_way[i].collect(_WAIT):
                 under_way[i] = pool.map("play", [(next(numbers), chunk)])
                 yield found

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._machine import cores
+from tengen._machine import cores, has_exact_bytes
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
@@ -31,16 +31,14 @@ from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import OnProgress, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
-from tengen.learn.zero_workers import LocalWorkers, Workers, ZeroWorker
+from tengen.learn.zero_workers import ZeroWorker
+from tengen.workers.calls import Hosts
+from tengen.workers.local import LocalWorkers
 
 _CHECKPOINT: Final = "trainer.safetensors"
 _PROGRESS_SECONDS: Final = 0.2
 _FRESH: Final = 2048  # new positions on which the network is measured before it learns from them
 _NICENESS: Final = 5  # of workers that play while the trainer trains: it is the one that the round waits for
-
-
-Hosts = Callable[[int, type[ZeroWorker], Callable[[int], tuple[Any, ...]], int], Workers]
-"""Makes workers: how many, of which class, with which arguments each, how nice to the process that trains."""
 
 
 def learn_zero(
@@ -57,7 +55,8 @@ def learn_zero(
 
     `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run at once
     in self-play and duels, and after a step in training: a checkpoint is written, then KeyboardInterrupt goes on to the
-    caller. With `report`, report.html is written at the end and now and then.
+    caller. With `report`, report.html is written at the end and now and then. `hosts` says who plays: processes of this
+    machine, or with `ray_hosts("auto")` a Ray cluster.
 
     >>> import tempfile
     >>> import tengen
@@ -138,7 +137,7 @@ class _Loop:
             return
         config = self.config
         niceness = _NICENESS if config.overlap else 0
-        self.workers = hosts(config.workers or cores(), ZeroWorker, self._worker_arguments, niceness)
+        self.workers = hosts(config.workers, ZeroWorker, self._worker_arguments, niceness)
         self.workers.start()
         try:
             with deferred_interrupts() as self._interrupted:
@@ -155,7 +154,7 @@ class _Loop:
     def _worker_arguments(self, number: int) -> tuple[Any, ...]:
         """Of worker `number`; its seed is another one after each resumption, or it would begin the same games again."""
         words = np.random.SeedSequence((self.config.seed, self._end(), number)).generate_state(2)
-        return self.spec, self.config.self_play(), int(words[0]) << 20 | int(words[1]) >> 12
+        return self.spec, self.config.self_play(), int(words[0]) << 20 | int(words[1]) >> 12, has_exact_bytes()
 
     # ---- one round ----
 

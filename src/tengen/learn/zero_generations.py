@@ -13,7 +13,9 @@ from typing import Any, Final
 from tengen._files import write_atomically
 from tengen.arena.ratings import rating_against
 from tengen.learn.duel import DuelResult
-from tengen.learn.zero_workers import Calls, Pairing, Workers
+from tengen.learn.zero_workers import Pairing
+from tengen.workers.calls import Calls, Workers
+from tengen.workers.sent_files import SentFile
 
 _STEP_BACK: Final = 4  # past opponents are the last, the 4th last, the 16th last... of the models that have a rating
 
@@ -70,7 +72,7 @@ class Generations:
 
     def pairing(self, first: int, second: int) -> Pairing:
         """Two generations with what runs them."""
-        models = str(self.path(first)), str(self.path(second))
+        models = SentFile(self.path(first)), SentFile(self.path(second))
         return Pairing(first, second, models, (self.backend_of(first), self.backend_of(second)))
 
     def rate(self, generation: int, results: Mapping[int, DuelResult]) -> float:

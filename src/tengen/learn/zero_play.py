@@ -14,7 +14,9 @@ import numpy as np
 from tengen.learn.replay import Packed, ReplayMemory
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
 from tengen.learn.selfplay import SelfPlayStatistics
-from tengen.learn.zero_workers import Calls, Played, Workers
+from tengen.learn.zero_workers import Played
+from tengen.workers.calls import Calls, Workers
+from tengen.workers.sent_files import SentFile
 
 _UNITS: Final = 8  # of a round, for each worker
 _CHUNK_SECONDS: Final = 20.0
@@ -103,7 +105,7 @@ class SelfPlayRound:
         order, lacking = self.order, max(0, self.order.positions - self._there)
         units = min(lacking, _UNITS * self.workers.count)
         each = -(-lacking // units) if units else 0
-        call = (str(order.model), order.generation, order.backend, each, order.simulations)
+        call = (SentFile(order.model), order.generation, order.backend, each, order.simulations)
         return self.workers.map("play", [call] * units)
 
 

@@ -1,0 +1,69 @@
+"""Games, generations, policy gradient and datasets by a real Ray cluster: the same as on this machine."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tengen.arena.match import Match, run_match
+from tengen.data.build import build_dataset
+from tengen.games.go.options import GoOptions
+from tengen.learn.generations_config import preset_config
+from tengen.learn.generations_games import GenerationFolder, GenerationPlayer, play_by_workers, play_in_threads
+from tengen.learn.reinforce_games import PolicyWorker, play_games
+from tengen.nets.bundled import find_model
+from tengen.workers.calls import Hosts
+from tengen.workers.ray_workers import ray_hosts
+
+from ..two_nodes import two_nodes
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    with two_nodes(__name__) as cluster:
+        yield ray_hosts(cluster.address)
+
+
+def test_a_match_and_the_dataset_of_its_games(hosts: Hosts, tmp_path: Path) -> None:
+    model = tmp_path / "own.safetensors"
+    model.write_bytes(find_model("go5").read_bytes())
+    match = Match(f"policy:{model},temperature=1", "random", GoOptions(5, komi=0.5), games=6)
+    there = run_match(match, tmp_path / "there", hosts=hosts)
+    here = run_match(match, tmp_path / "here", workers=1)
+    assert [(game.winner, game.moves) for game in there] == [(game.winner, game.moves) for game in here]
+    for game in (tmp_path / "here" / "games").iterdir():
+        assert (tmp_path / "there" / "games" / game.name).exists()
+    build_dataset([tmp_path / "here"], tmp_path / "data-here", workers=1)
+    build_dataset([tmp_path / "here"], tmp_path / "data-there", hosts=hosts)
+    names = [path.name for path in (tmp_path / "data-here").iterdir()]
+    assert names
+    for name in names:
+        if name.endswith(".json"):
+            summaries = [json.loads((tmp_path / f"data-{where}" / name).read_text()) for where in ("here", "there")]
+            assert summaries[0]["games"] == summaries[1]["games"] == 6
+        else:
+            assert (tmp_path / "data-here" / name).read_bytes() == (tmp_path / "data-there" / name).read_bytes()
+
+
+def test_games_of_generations_and_of_policy_gradient(hosts: Hosts, tmp_path: Path) -> None:
+    config = preset_config("simple-go", {"size": 3, "komi": 0.5, "workers": 1})
+    there, here = (GenerationFolder(tmp_path / name, 300, chunk=200) for name in ("there", "here"))
+    assert list(there.play(play_by_workers(config, None, 1, hosts)))[-1] == 300
+    player = GenerationPlayer(config, config.spec(), None)
+    assert list(here.play(play_in_threads(player, 1, 1)))[-1] == 300
+    assert np.array_equal(there.read().actions, here.read().actions)
+    from tengen.encode.game_spec import GameSpec
+    from tengen.nets.model_file import read_card
+
+    model = find_model("go5")
+    spec = GameSpec(GoOptions(5, komi=0.5), read_card(model).encoder)
+    workers = hosts(1, PolicyWorker, lambda _: (spec,), 0)
+    workers.start()
+    try:
+        played = play_games(spec, model, model, games=6, number=0, seed=(1, 2), workers=workers, backend="openvino")
+    finally:
+        workers.close()
+    again = play_games(spec, model, model, games=6, number=0, seed=(1, 2), workers=1, backend="openvino")
+    assert np.array_equal(played.actions, again.actions)
