@@ -90,6 +90,7 @@ function Run({ run, onStudy, onGame, onProblem }: { run: RunView; onStudy: (id: 
     <>
       <h1>{run.name}</h1>
       {run.lines > 0 && <p class="quiet">{run.lines} {t("steps")}</p>}
+      {run.lines === 0 && !run.tournament && run.tables.length === 0 && <p class="quiet">{t("noNumbers")}</p>}
       <div class="charts">
         {GROUPS.flatMap(([title, pattern]) => charts(run.series, pattern).map((lines, i) => (
           <section class="card" key={`${title}${i}`}>
