@@ -14,6 +14,7 @@ PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/index.html web/src/*)
 # Two test workers: each compiles kernels of its own, so more of them pay only on bigger machines (make test WORKERS=8).
 WORKERS ?= 2
 MINUTES ?= 10
+KILLS   ?= 100
 ARGS    ?=
 
 # The first interpreter that runs, is one that numba supports, and can make a virtual environment.
@@ -23,7 +24,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	>/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play web page test test-all fuzz lint format bench docs clean
+.PHONY: help setup play web page test test-all test-faults fuzz lint format bench docs clean
 
 help: ## list the targets
 	@echo "Tengen: make TARGET"
@@ -44,6 +45,9 @@ test: lint $(PAGE) ## what CI runs: the linters, then every test but the long on
 
 test-all: lint $(PAGE) ## the same with the long tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+test-faults: $(DEV) ## kill -9 every long-running command a hundred times; it goes on where it stopped, and takes hours
+	@$(BIN)/python -m tests.faults --kills $(KILLS) $(ARGS)
 
 fuzz: $(DEV) ## send rubbish to every reader of foreign data; make fuzz MINUTES=10, which goes on where it stopped
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)

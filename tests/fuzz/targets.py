@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import tarfile
 import tempfile
 import zipfile
@@ -265,6 +266,19 @@ class _Web:
         text = data.decode("utf-8", "replace")
         assert self._page.send(text).get("error") != FAILED
 
+    def send_raw(self, data: bytes) -> bytes:
+        """Send bytes that should be HTTP, and hang up; what comes back."""
+        answer = b""
+        with socket.create_connection(("127.0.0.1", self._served.port), timeout=60) as connection:
+            try:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                while block := connection.recv(1 << 16):
+                    answer += block
+            except ConnectionError:  # it may hang up on us
+                pass
+        return answer
+
 
 @cache
 def _web() -> _Web:
@@ -284,6 +298,21 @@ def _good_messages() -> list[bytes]:
         {"do": "hello"},
     ]
     return [json.dumps({"n": number, **one}).encode() for number, one in enumerate(asked)]
+
+
+def _http(data: bytes) -> None:
+    assert not _web().send_raw(data).startswith(b"HTTP/1.1 500"), "the server failed"
+
+
+def _good_requests() -> list[bytes]:
+    host = b"Host: 127.0.0.1\r\n"
+    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n"
+    return [
+        b"GET / HTTP/1.1\r\n" + host + b"\r\n",
+        b"GET /assets/../index.html?x=%2e%2e%2f HTTP/1.1\r\n" + host + b"Range: bytes=0-10\r\n\r\n",
+        b"GET /talk HTTP/1.1\r\n" + host + upgrade + b"\r\n\x81\x85\0\0\0\0hello",
+        b"POST /talk HTTP/1.1\r\n" + host + b"Content-Length: 5\r\n\r\nhello",
+    ]
 
 
 def _check_refusal(error: Exception) -> None:
@@ -329,6 +358,11 @@ TARGETS = {
         lambda data: _web().run(data),
         _good_messages,
         _lines('"do" "n" "id" : , { } [ ] null 1e999 "record" "options" "players" "node" "move" "spec"'),
+    ),
+    "http": Target(
+        _http,
+        _good_requests,
+        _lines("GET HEAD PUT / ../ %2e%00 HTTP/1.0 Host: Origin: Content-Length: Transfer-Encoding: chunked Range:"),
     ),
 }
 """By name."""

@@ -1,0 +1,60 @@
+"""A process that has imported Tengen, and forks a child for every command it is asked to run.
+
+    request     {"arguments": ["match", ...], "folder": "...", "log": "..."}      one line of JSON
+    answers     the child's process id; then, when the child has ended, its exit code
+
+So a kill falls into the work of a command and not into its imports, which would take most of the time. A child leads a
+process group of its own, with all that it starts.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Serve requests until there are no more."""
+    from numba import njit  # noqa: F401
+    from torch import nn  # noqa: F401
+
+    from tengen.agents import registry  # noqa: F401
+    from tengen.cli.main import main as tengen
+    from tengen.data import build  # noqa: F401
+    from tengen.learn import alphago_stages, generations, zero  # noqa: F401
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            _run(tengen, request)
+        print(child, flush=True)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _run(tengen: Any, request: dict[str, Any]) -> None:
+    """In the child: the command, as if from a shell; never returns."""
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.chdir(request["folder"])
+    sys.argv = ["tengen", *request["arguments"]]
+    code = 1
+    try:
+        tengen()
+        code = 0
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The account of a run of `tengen learn zero`, whose games depend on when it was killed.
+
+Every position lies in one chunk, chunks follow one another without a gap, every round is there once, and what a round
+says of positions, games and steps is what its chunks hold.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from tengen.learn.replay_chunks import ChunkFolder
+from tengen.learn.run_directory import read_metrics, read_settings
+from tengen.learn.zero_generations import model_path
+from tengen.nets.model_file import read_model
+
+
+def done_zero(folder: Path) -> tuple[int, ...]:
+    """Positions on the disk, and models."""
+    facts = ChunkFolder(folder / "chunks", tidy=False).facts
+    return facts[-1].end if facts else 0, sum(1 for _ in folder.glob("models/*.safetensors"))
+
+
+def zero_account(folder: Path) -> dict[str, Any]:
+    """Check the account of a finished run; what every run of it has in common."""
+    settings, lines = read_settings(folder), read_metrics(folder)
+    rounds = int(settings["iterations"])
+    assert [line["iteration"] for line in lines] == list(range(1, rounds + 1))
+    chunks = ChunkFolder(folder / "chunks", tidy=False)
+    end = games = step = 0
+    contents: set[bytes] = set()
+    for facts in chunks.facts:
+        packed, played = chunks.read(facts), chunks.read_games(facts)
+        assert facts.first == end, f"a chunk begins with position {facts.first}, and {end} is next"
+        assert len(packed.value) == facts.positions <= len(played.moves)  # opening moves at random are not learned
+        end, games = end + facts.positions, games + len(played.winner)
+        assert facts.games == games
+        contents.add(packed.planes.tobytes() + packed.policy.tobytes() + played.moves.tobytes())
+    assert len(contents) == len(chunks.facts), "two chunks hold the same games"
+    for line in lines:
+        own = [facts for facts in chunks.facts if facts.iteration == line["iteration"]]
+        positions = sum(facts.positions for facts in own)
+        step += max(1, math.ceil(positions * float(settings["reuse"]) / int(settings["batch"])))
+        assert line["positions"] == own[-1].end and line["games"] == own[-1].games
+        assert line["step"] == step, f"round {line['iteration']} ends at step {line['step']}, not {step}"
+    for generation in range(rounds + 1):
+        read_model(model_path(folder, generation))
+    return {"rounds": rounds, "newest": lines[-1]["generation"]}
