@@ -7,7 +7,6 @@ Always by a named address, for Ray without one may find what another program lef
     host:port    the cluster whose head is there (`ray start --head --port PORT` was called there)
 """
 
-import json
 import os
 import re
 import sys
@@ -25,7 +24,10 @@ HEALTH_CHECKS: Final = {
     "health_check_timeout_ms": 3000,
     "health_check_failure_threshold": 3,
 }
-"""Settings of a cluster's head by which a node that does not answer is given up after 12 s instead of a minute."""
+"""Settings of a cluster's head by which a node that does not answer is given up after 12 s instead of a minute.
+
+`deploy/head.sh` gives the same to `ray start --head`.
+"""
 
 _LOOPBACK: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """At 0, Ray stays on 127.0.0.1 where it is given that; else it takes another address of this machine for it."""
@@ -38,11 +40,6 @@ def check_address(address: str) -> None:
         raise ValueError(f"{address[:60]!r} is no address of a cluster: give local, auto or HOST:PORT")
     if find_spec("ray") is None:
         raise ValueError("a cluster needs Ray: pip install 'tengen[cluster]'")
-
-
-def head_settings() -> str:
-    """What to give `ray start --head` as --system-config, so that frozen nodes are noticed sooner."""
-    return json.dumps(HEALTH_CHECKS)
 
 
 def own_address() -> str:
