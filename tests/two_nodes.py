@@ -26,7 +26,7 @@ class TwoNodes:
     """The cluster: its head, which stays, and another node, which may be killed and added again."""
 
     def __init__(self) -> None:
-        head = _NODE | {"include_dashboard": False, "_system_config": HEALTH_CHECKS}
+        head = _NODE | {"include_dashboard": False, "_system_config": dict(HEALTH_CHECKS)}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self.address: str = self._cluster.address
         self._other: Any = None

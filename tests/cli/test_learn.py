@@ -87,7 +87,8 @@ def test_every_setting_is_an_option_with_its_help_and_default() -> None:
         assert option.required == (field.name == "data")
         if not option.required:
             assert option.default == field.default
-    assert options.keys() - {field.name for field in dataclasses.fields(SupervisedConfig)} <= {"out", "help"}
+    others = options.keys() - {field.name for field in dataclasses.fields(SupervisedConfig)}
+    assert others <= {"out", "help", "cluster", "workers"}
 
 
 def test_a_configuration_as_a_command_line() -> None:

@@ -17,7 +17,7 @@ from tengen.data.dataset import GAMES_FILE, Dataset
 from tengen.games.go.game import GAME
 from tengen.games.microchess.tables_build import build_tables
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
-from tengen.learn.generations_games import GenerationFolder, GenerationGames
+from tengen.learn.generations_games import GenerationFolder, GenerationGames, play_in_threads
 from tengen.learn.reinforce_games import Experience, GameFolder
 from tengen.learn.replay import Packed
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
@@ -96,7 +96,7 @@ def generation_games(folder: Path) -> Made:
             return GenerationGames(noise((count, 5), np.int16), noise((count,), np.int8), np.ones(3))
 
     kept = GenerationFolder(folder, 6)
-    list(kept.play(Player(), 1, 1))  # type: ignore[arg-type]
+    list(kept.play(play_in_threads(Player(), 1, 1)))  # type: ignore[arg-type]
     return folder / "0000.safetensors", lambda: comparable(kept.read())
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from tengen._machine import has_exact_bytes
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, ModelFileError, load_network, read_model, read_ranges, save_model
@@ -25,6 +26,8 @@ from tengen.nets.torch_evaluator import TorchEvaluator
 
 from .networks import SPECS, lived_in, some_planes
 from .slow_int8 import evaluate_rounded
+
+exact_bytes = pytest.mark.skipif(not has_exact_bytes(), reason="8-bit sums can overflow on this processor")
 
 
 def in_int8(network: Network, planes: NDArray[np.uint8]) -> OpenVinoEvaluator:
@@ -83,6 +86,7 @@ LARGER = [
 ]
 
 
+@exact_bytes
 @pytest.mark.parametrize(
     ("spec", "actions"),
     [(spec, actions) for spec in SPECS + LARGER for actions in (None, 436) if not (actions and "alphago" in spec)],
@@ -108,6 +112,7 @@ def test_int8_computes_what_rounding_by_hand_computes(spec: str, actions: int | 
     assert (values is None) == (slow_values is None)
 
 
+@exact_bytes
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_every_activation_can_be_rounded(activation: str) -> None:
     network = lived_in("residual", 3, 5, blocks=1, filters=8, activation=activation)

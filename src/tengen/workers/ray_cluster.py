@@ -64,7 +64,7 @@ def joined(address: str) -> Iterator[None]:
     own: dict[str, Any] = {}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
-        own = {"num_cpus": cores(), "_system_config": HEALTH_CHECKS, "_node_ip_address": "127.0.0.1"}
+        own = {"num_cpus": cores(), "_system_config": dict(HEALTH_CHECKS), "_node_ip_address": "127.0.0.1"}
         own |= {"include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False, **own)

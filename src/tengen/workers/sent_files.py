@@ -13,7 +13,6 @@ import hashlib
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -66,8 +65,8 @@ def keep_contents(stored: StoredFile, fetch: Callable[[], Contents]) -> Path:
     home = _home()
     folder = home / stored.digest
     if not folder.is_dir():
-        _forget_old(home)
         aside = Path(tempfile.mkdtemp(prefix=".", dir=home))
+        _forget_old(home, now=aside.stat().st_mtime)
         for name, data in fetch():
             (aside / Path(name).name).write_bytes(data)
         try:
@@ -88,10 +87,11 @@ def _home() -> Path:
     return home
 
 
-def _forget_old(home: Path) -> None:
+def _forget_old(home: Path, now: float) -> None:
+    """Make room. Whoever misses something gets it again, so a clock that jumps does no harm."""
     for folder in home.iterdir():
         try:
-            if time.time() - folder.stat().st_mtime > _DAY:
+            if now - folder.stat().st_mtime > _DAY:
                 shutil.rmtree(folder, ignore_errors=True)
         except FileNotFoundError:  # another worker of this machine was faster
             continue
