@@ -51,8 +51,12 @@ _GO5: Final = (
 _RATINGS5: Final = (0, 465, 670, 736, 766, 844)
 _GO19: Final = (
     Opponent("club", "fast-policy", "loses to GNU Go level 1"),
-    Opponent("strong", "policy:go19", "25% of 20 games against GNU Go level 10, without search"),
-    Opponent("strongest", "alphago:go19,lambda=1,seconds=5", "5 of 6 games against GNU Go level 10, on one core"),
+    Opponent("strong", "policy:go19", "its forerunner: 25% of 20 games against GNU Go level 10, without search"),
+    Opponent(
+        "strongest",
+        "alphago:go19,lambda=1,seconds=5",
+        "its forerunner: 5 of 6 games against GNU Go level 10, on one core",
+    ),
 )
 _MICROCHESS: Final = (
     _RANDOM,
