@@ -11,11 +11,12 @@ from tengen.games.go.rules import get_rules
 from tengen.solve.bitboard import board_points
 from tengen.solve.bitboard import count as count_points
 from tengen.solve.certificate import Certificate
-from tengen.solve.check import CertificateError, _board, check, safe_points
+from tengen.solve.check import CertificateError, check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, points_of
 from tengen.solve.safety import safe_points as fast_safe_points
 
+from .slow_checker import board_of, safe_points
 from .test_bitboard import random_states
 
 
@@ -39,7 +40,7 @@ def test_the_proof_of_3x3_is_accepted(rules: str, tmp_path: Path) -> None:
     loaded = Certificate.load(tmp_path / "proof.safetensors")
     assert loaded.promise == certificate.promise
     checked = check(loaded)
-    assert checked.positions >= len(certificate.keys) > 10
+    assert checked.positions == len(certificate.keys) > 10
     assert checked.ended > 0
 
 
@@ -81,7 +82,7 @@ def test_the_checker_finds_the_same_safe_points_as_the_solver(size: int) -> None
         for color in (go.BLACK, go.WHITE):
             other = go.BLACK + go.WHITE - color
             fast = fast_safe_points(points_of(state, color), points_of(state, other), board_points(size))
-            slow = safe_points(_board(state, color))
+            slow = safe_points(board_of(state, color))
             assert {5 * (point // size) + point % size for point in slow} == {p for p in range(25) if fast >> p & 1}
             found += int(count_points(fast)) > 0
     assert found > 20

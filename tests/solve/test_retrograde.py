@@ -7,7 +7,7 @@ from tengen.games import go
 from tengen.games.go.rules import RuleSet, get_rules
 from tengen.solve.bitboard import board_points
 from tengen.solve.certificate import mark_of
-from tengen.solve.check import _replies, check
+from tengen.solve.check import check
 from tengen.solve.extract import SolutionStrategy, extract
 from tengen.solve.go_solver import Claim, bit_of, guaranteed, point_of, position_of
 from tengen.solve.marks import forbidden
@@ -15,6 +15,7 @@ from tengen.solve.retrograde import solve_board
 from tengen.solve.safety import safe_points
 from tengen.solve.solution import Position, Solution
 
+from .slow_checker import replies
 from .slow_solver import Position as SlowPosition
 from .slow_solver import positions, won
 from .test_bitboard import random_states
@@ -34,19 +35,19 @@ def test_moves_and_marks_are_those_of_the_checker(rules: str, boards: dict[str, 
     for state in games_with_marks(rules, 250):
         position = position_of(state)
         choices = {point_of(choice.bit, 3): choice.after for choice in boards[rules].choices(position, True)}
-        assert sorted(choices) == sorted(_replies(state)), str(state)
+        assert sorted(choices) == sorted(replies(state)), str(state)
         for move, after in choices.items():
             if after is not None and state.is_legal(move):
                 assert after == position_of(state.play(move)), (str(state), move)
 
 
-def games_with_marks(rules: str, games: int) -> list[go.State]:
-    """Positions of random games on 3x3, in which stones are often retaken, and passes follow on that."""
+def games_with_marks(rules: str, games: int, size: int = 3) -> list[go.State]:
+    """Positions of random games, in which stones are often retaken, and passes follow on that."""
     rng = np.random.default_rng(7)
     states = []
     for _ in range(games):
-        state = go.State.new(3, rules)
-        while not state.is_over and state.move_number < 40:
+        state = go.State.new(size, rules)
+        while not state.is_over and state.move_number < 40 + 4 * (size * size - 9):
             states.append(state)
             mark, moves = mark_of(state), state.legal_moves()
             if mark in moves:
@@ -68,7 +69,7 @@ def two_stones_sent(rules: str) -> go.State:
 def test_under_positional_superko_one_of_two_stones_is_not_returned(rules: str) -> None:
     state = two_stones_sent(rules)
     assert mark_of(state) == points("B1")[0]
-    assert points("B1")[0] not in _replies(state)
+    assert points("B1")[0] not in replies(state)
     assert forbidden_point(state) == points("B1")[0]
 
 
@@ -78,7 +79,7 @@ def test_under_situational_superko_two_stones_are_not_sent_again_after_a_pass(ru
     assert mark_of(state) == points("B1")[0]
     state = state.play(go.PASS)
     assert mark_of(state) == points("A1")[0]
-    assert points("A1")[0] not in _replies(state)
+    assert points("A1")[0] not in replies(state)
     assert forbidden_point(state) == points("A1")[0]
 
 

@@ -67,11 +67,16 @@ class Certificate:
     def move(self, state: go.State) -> int | None:
         """The player's move in a position; None if the strategy does not have it."""
         key, points = position_code(state)
-        place = int(np.searchsorted(self.keys, key))
-        if place == len(self.keys) or self.keys[place] != key:
+        place = self.place(key)
+        if place is None:
             return None
         move = int(self.moves[place])
         return go.PASS if move < 0 else int(points[move])
+
+    def place(self, key: int) -> int | None:
+        """Where a key is; None if the strategy does not have it."""
+        place = int(np.searchsorted(self.keys, key))
+        return place if place < len(self.keys) and self.keys[place] == key else None
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
