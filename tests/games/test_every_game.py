@@ -257,6 +257,13 @@ def test_records_are_read_as_they_were_written(game: Game) -> None:
         game.read(b"nonsense")
 
 
+def test_moves_are_understood_as_records_write_them(game: Game) -> None:
+    for state in random_game(game, 23)[:-1]:
+        assert game.notation(state, RESIGN) == "resign"
+        for move in state.legal_moves():
+            assert state.parse_move(game.notation(state, move)) == move
+
+
 def test_a_position_is_shown(game: Game) -> None:
     state: AnyState = game.new(options_of(game))
     assert str(state) != str(state.play(state.parse_move(game.example_move)))

@@ -158,13 +158,10 @@ def _title(file: Path | None, fen: str | None, state: "AnyState") -> str:
 
 
 def _name(state: "AnyState", move: int) -> str:
-    """A move as people write it in the game's records."""
-    from tengen.games.state import RESIGN
+    """A move as the game's records write it."""
+    from tengen.games.game import game_of
 
-    if move == RESIGN:
-        return "resign"
-    name: str = getattr(state, "move_san", state.move_name)(move)
-    return name
+    return game_of(state).notation(state, move)
 
 
 def _line(state: "AnyState", moves: tuple[int, ...]) -> str:

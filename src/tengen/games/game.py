@@ -176,6 +176,11 @@ class Game(ABC):
         moves: list[int] = state.legal_moves()
         return moves
 
+    def notation(self, state: Any, move: int) -> str:
+        """A move in a state as the game's records write it, which may be other than how people type it."""
+        name: str = state.move_name(move)
+        return name
+
     def outcome(self, state: Any) -> Outcome:
         """How a game ended: by its rules, or at a limit of moves (a draw then, unless the game can be counted)."""
         if not state.is_over:

@@ -140,10 +140,7 @@ def annotated(found: Review, about: Record) -> bytes:
 
 def name_of(state: AnyState, move: int | None) -> str:
     """A move as people write it in the game's records."""
-    if move is None:
-        return ""
-    name: str = getattr(state, "move_san", state.move_name)(move)
-    return name
+    return "" if move is None else game_of(state).notation(state, move)
 
 
 def lead(score: float, state: AnyState) -> str:

@@ -53,13 +53,11 @@ def view_of(state: Any) -> View:
 
 
 def moves_of(state: Any) -> list[str]:
-    """The moves that led to a state, oldest first, as people write them: those of Microchess in SAN."""
+    """The moves that led to a state, oldest first, as the game's records write them."""
     names = list[str]()
     while state.previous is not None:
-        before, move = state.previous, state.last_move
-        san = isinstance(before, Microchess) and move != RESIGN
-        names.append(before.move_san(move) if san else before.move_name(move))
-        state = before
+        names.append(game_of(state).notation(state.previous, state.last_move))
+        state = state.previous
     return names[::-1]
 
 

@@ -10,7 +10,7 @@ from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.microchess.perft import perft
 from tengen.games.microchess.record import from_pgn, to_pgn
 from tengen.games.microchess.state import State
-from tengen.games.state import FIRST, NOBODY
+from tengen.games.state import FIRST, NOBODY, RESIGN
 
 
 class Microchess(Game):
@@ -48,6 +48,10 @@ class Microchess(Game):
     def describe(self, options: MicrochessOptions) -> str:
         """`Microchess, standard rules, with the double step`."""
         return f"Microchess, {options.rules} rules, {'with the' if options.double_step else 'no'} double step"
+
+    def notation(self, state: State, move: int) -> str:
+        """SAN: `Nxc3+`."""
+        return state.move_name(move) if move == RESIGN else state.move_san(move)
 
     def outcome(self, state: State) -> Outcome:
         """By the rules; at a limit of moves it is a draw."""
