@@ -1,11 +1,14 @@
 """Superko on hand-made strategies: positions are letters, the stones their capitals."""
 
+from dataclasses import replace
+
 import pytest
 
+from tengen.games.go.rules import get_rules
 from tengen.solve.repetition import Node, RepetitionError, check_repetition
 
 
-def check(*lines: str, situational: bool = False, forced: bool = False) -> None:
+def check(*lines: str, situational: bool = False, forced: bool = False, most: int = 1000) -> None:
     """Follow a strategy from its first position. `a! b c`: the player moves at a, to b or c; without the sign the
     opponent does. `=b` is a pass, `.` the end of a line. All positions are in one set, but for z."""
     nodes: dict[str, Node[str]] = {"z": Node("Z", True, None)}
@@ -13,7 +16,8 @@ def check(*lines: str, situational: bool = False, forced: bool = False) -> None:
         name, *targets = line.split()
         steps = [(None if target == "." else target.lstrip("="), target.startswith("=")) for target in targets]
         nodes[name.rstrip("!")] = Node(name[0].upper(), name.endswith("!"), 0, list(steps))
-    check_repetition([lines[0].split()[0].rstrip("!")], lambda name: nodes[name], situational, forced)
+    rules = replace(get_rules("chinese"), ko="situational" if situational else "positional", forced_play=forced)
+    check_repetition([lines[0].split()[0].rstrip("!")], lambda name: nodes[name], rules, most)
 
 
 def test_lines_without_circles_are_accepted() -> None:
@@ -44,7 +48,6 @@ def test_passes_repeat_nothing() -> None:
     check("a! =a1", "a1 b", "b! c", "c =c1", "c1! d", "d .")
 
 
-def test_too_many_lines_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tengen.solve.repetition.MOST_STEPS", 2)
+def test_too_many_lines_are_said_to_be_too_many() -> None:
     with pytest.raises(RepetitionError, match="too many"):
-        check("a! b", "b c", "c! .")
+        check("a! b", "b c", "c! .", most=2)

@@ -135,6 +135,8 @@ def _solve_whole(state: "State", claims: "list[Claim]", folder: Path | None, con
 
 def _conclude(strategy: "Strategy", state: "State", folder: Path | None, console: "Console") -> None:
     """Show what a strategy achieves, and write its certificate."""
+    from rich.console import Console
+
     from tengen.solve.extract import extract, main_line
 
     claim = strategy.claim
@@ -143,7 +145,8 @@ def _conclude(strategy: "Strategy", state: "State", folder: Path | None, console
     line = main_line(strategy, state)
     console.print(f"Main line  {' '.join(state.move_name(move) for move in line)}", markup=False)
     if folder is not None:
-        certificate = extract(strategy, state)
+        with Console(stderr=True).status("writing the proof") as status:
+            certificate = extract(strategy, state, status.update)
         certificate.save(folder / PROOF_FILE)
         console.print(f"Proof      {folder / PROOF_FILE} ({len(certificate.keys):,} positions)", markup=False)
         console.print(f"Check it   tengen solve check {folder / PROOF_FILE}", markup=False)

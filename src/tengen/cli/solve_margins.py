@@ -57,7 +57,8 @@ def margins(
                 if solution is None
                 else SolutionStrategy(_whole(state, claim.margin), claim)
             )
-            certificate = extract(strategy, state)
+            with Console(stderr=True).status("writing the proof") as status:
+                certificate = extract(strategy, state, status.update)
             certificate.save(path)
             console.print(f"Proof      {path} ({len(certificate.keys):,} positions)", markup=False)
             console.print(f"Check it   tengen solve check {path}", markup=False)

@@ -11,10 +11,9 @@ Tests hold all this against a slower check, which walks through the strategy wit
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,22 +22,22 @@ from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.games.borrow import borrow
-from tengen.games.go.board import NO_CELL
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate, position_code
-from tengen.solve.check_circles import NOWHERE, Steps, circles, mark_doors
+from tengen.solve.check_lines import Entries, Lines
 from tengen.solve.check_moves import (
     ILLEGAL,
     KEPT,
     LOST,
     NO_POSITION,
     Question,
+    Work,
     answer,
     least_image,
     new_work,
     replies,
 )
-from tengen.solve.repetition import Node, RepetitionError, check_repetition
+from tengen.solve.repetition import RepetitionError, check_repetition
 
 _CHUNK = 20_000  # entries between two reports
 _MISSING, _IN_VAIN = -5, -6
@@ -73,23 +72,30 @@ def check(
     certificate: Certificate, report: Callable[[int], None] = lambda positions: None, threads: int = 0
 ) -> Checked:
     """Look at the whole strategy; CertificateError at the first fault. `threads` 0: one a core."""
-    promise, keys = certificate.promise, certificate.keys
-    rules = get_rules(promise.rules)
-    question = Question(promise.size, rules.flags, promise.color, promise.margin)
+    keys, rules = certificate.keys, get_rules(certificate.promise.rules)
+    question = question_of(certificate)
     if keys.shape != certificate.moves.shape or not np.all(keys[:-1] < keys[1:]):
         raise CertificateError("the positions are not in order: the file is damaged")
-    starts = _check_start(certificate, question)
-    entries = _check_entries(certificate, question, report, threads or os.cpu_count() or 1)
-    lines = _Lines(certificate, question, entries, starts)
+    starts = check_start(certificate, question)
+    entries = check_entries(certificate, question, report, threads)
+    lines = Lines(certificate, question, entries, starts)
     try:
-        check_repetition(lines.entries(), lines.node, rules.ko != "positional", rules.forced_play)
+        for doors in lines.doors().values():
+            check_repetition(doors, lines.node, rules)
     except RepetitionError as error:
         raise CertificateError(str(error)) from None
-    moves = int(np.count_nonzero(entries.after >= 0)) + len(entries.reply) + entries.ended
-    return Checked(len(keys), moves, entries.ended, lines.positions)
+    ended = int(entries.ends.sum())
+    moves = int(np.count_nonzero(entries.after >= 0)) + len(entries.reply) + ended
+    return Checked(len(keys), moves, ended, int(np.count_nonzero(lines.circles())))
 
 
-def _check_start(certificate: Certificate, question: Question) -> list[int]:
+def question_of(certificate: Certificate) -> Question:
+    """What a certificate promises, for kernels."""
+    promise = certificate.promise
+    return Question(promise.size, get_rules(promise.rules).flags, promise.color, promise.margin)
+
+
+def check_start(certificate: Certificate, question: Question) -> list[int]:
     """The entries that the strategy begins with: one, or those after all first moves of the opponent."""
     promise = certificate.promise
     number, _ = position_code(promise.state)
@@ -106,69 +112,77 @@ def _check_start(certificate: Certificate, question: Question) -> list[int]:
     return sorted({place for place in places if place is not None})
 
 
-class _Entries(NamedTuple):
-    """What was seen of n entries."""
-
-    after: NDArray[np.int64]  # [n] the stones after the player's move, up to symmetry; KEPT if the line ends there
-    first: NDArray[np.int64]  # [n + 1] where the replies to it begin in `reply`
-    reply: NDArray[np.int32]  # [...] the entries that replies lead to
-    ended: int
-
-
-def _check_entries(
-    certificate: Certificate, question: Question, report: Callable[[int], None], threads: int
-) -> _Entries:
+def check_entries(
+    certificate: Certificate,
+    question: Question,
+    report: Callable[[int], None] = lambda positions: None,
+    threads: int = 0,
+) -> Entries:
     """Look at each entry, on all threads."""
     keys, moves, count = certificate.keys, certificate.moves, len(certificate.keys)
-    after, sizes = np.full(count, KEPT, np.int64), np.zeros(count, np.int64)
-    found = [np.empty(0, np.int32)]
+    parts = [slice(begin, min(begin + _CHUNK, count)) for begin in range(0, count, _CHUNK)]
 
-    def check_chunk(begin: int) -> tuple[int, int, int, NDArray[np.int32]]:
-        part = slice(begin, min(begin + _CHUNK, count))
-        reply = np.empty(_CHUNK * (question.size**2 + 1), np.int32)
-        work = new_work(question.size)
-        wrong, fault, ends = _check_chunk(work, question, keys, moves, begin, after[part], sizes[part], reply)
-        return wrong, fault, ends, reply[: sizes[part].sum()].copy()
+    def look_at_part(part: slice) -> Entries | Fault:
+        return look_at(new_work(question.size), question, keys, keys[part], moves[part])
 
-    ended = 0
-    with ThreadPoolExecutor(threads) as pool:
+    found = list[Entries]()
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:
-            for begin, (wrong, fault, ends, reply) in zip(
-                range(0, count, _CHUNK), pool.map(check_chunk, range(0, count, _CHUNK)), strict=True
-            ):
-                if wrong >= 0:
-                    raise CertificateError(f"{_picture(certificate, wrong)}: {_FAULTS[fault]}")
-                found.append(reply)
-                ended += ends
-                report(min(begin + _CHUNK, count))
+            for part, seen in zip(parts, pool.map(look_at_part, parts), strict=True):
+                if isinstance(seen, Fault):
+                    raise CertificateError(f"{_picture(certificate, part.start + seen.place)}: {seen.reason}")
+                found.append(seen)
+                report(part.stop)
         finally:
             pool.shutdown(cancel_futures=True)
-    return _Entries(after, np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(found), ended)
+    after, sizes, ends, reply = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return Entries(after, sizes, ends, reply)
+
+
+class Fault(NamedTuple):
+    """What is wrong with an entry."""
+
+    place: int
+    reason: str
+
+
+def look_at(
+    work: Work, question: Question, keys: NDArray[np.int64], own: NDArray[np.int64], moves: NDArray[np.int8]
+) -> Entries | Fault:
+    """What moves: int8[k] in positions own: int64[k] lead to, by the entries with these keys; or the first fault."""
+    count = len(own)
+    seen = Entries(
+        np.full(count, KEPT, np.int64),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.int32),
+        np.empty(count * (question.size**2 + 1), np.int32),
+    )
+    place, fault = _look_at(work, question, keys, own, moves, seen)
+    if place >= 0:
+        return Fault(place, _FAULTS[fault])
+    return seen._replace(reply=seen.reply[: seen.sizes.sum()].copy())
 
 
 @njit(cache=True, nogil=True)
-def _check_chunk(work, question, keys, moves, begin, after, sizes, reply):  # type: ignore[no-untyped-def]
-    """Look at the entries from `begin` on: writes the stones after their moves (or KEPT) to after: int64[k], how many
-    replies do not end the line to sizes: int64[k], and the entries those lead to to `reply`, one after the other.
-
-    Returns (the first wrong entry, or -1; what is wrong; how many lines ended)."""
+def _look_at(work, question, keys, own, moves, seen):  # type: ignore[no-untyped-def]
+    """`look_at`, written to `seen`; returns (the first wrong one, or -1; what is wrong)."""
     work = borrow(work)
-    ended, length = 0, 0
-    for i in range(after.shape[0]):
-        number = answer(work, question, keys[begin + i], moves[begin + i])
+    length = 0
+    for i in range(own.shape[0]):
+        number = answer(work, question, own[i], moves[i])
         if number == KEPT:
-            ended += 1
+            seen.ends[i] = 1
             continue
-        if number >= 0 and moves[begin + i] >= 0 and number >> 6 == keys[begin + i] >> 6:
+        if number >= 0 and moves[i] >= 0 and number >> 6 == own[i] >> 6:
             number = np.int64(_IN_VAIN)  # superko may forbid it, which circles of stones would not tell
         if number < 0:
-            return begin + i, number, ended
-        after[i] = least_image(work, number >> 6 << 6)[0] >> 6
+            return i, number
+        seen.after[i] = least_image(work, number >> 6 << 6)[0] >> 6
         count = replies(work, question, number, 3 - question.color)
         for k in range(count):
             reached = work.reached[k]
             if reached == KEPT:
-                ended += 1
+                seen.ends[i] += 1
                 continue
             place = 0
             if reached >= 0:
@@ -177,11 +191,11 @@ def _check_chunk(work, question, keys, moves, begin, after, sizes, reply):  # ty
                 if place == keys.shape[0] or keys[place] != key:
                     reached = _MISSING
             if reached < 0:
-                return begin + i, reached, ended
-            reply[length] = place
+                return i, reached
+            seen.reply[length] = place
+            seen.sizes[i] += 1
             length += 1
-            sizes[i] += 1
-    return -1, np.int64(0), ended
+    return -1, np.int64(0)
 
 
 def _picture(certificate: Certificate, entry: int) -> str:
@@ -194,71 +208,3 @@ def _picture(certificate: Certificate, entry: int) -> str:
         return f"position {entry:,}, {state.move_name(go.PASS if move < 0 else move)} in\n{state}\n"
     except ValueError:
         return f"position {entry:,}"
-
-
-Position = tuple[int, bool]  # a position as it stands, not up to symmetry, and whether the player is to move
-
-
-class _Lines:
-    """The lines of a strategy, where they can come back to the same stones."""
-
-    def __init__(self, certificate: Certificate, question: Question, entries: _Entries, starts: list[int]) -> None:
-        self._certificate, self._question, self._work = certificate, question, new_work(question.size)
-        own, (root, _) = certificate.keys >> 6, position_code(certificate.promise.state)
-        self._boards = np.unique(np.concatenate([own, entries.after[entries.after >= 0], [root >> 6]]))
-        after = np.where(entries.after >= 0, np.searchsorted(self._boards, entries.after), NOWHERE)
-        # One more entry, on a board of its own, stands for what was before the start: its reply are the first entries.
-        before = len(self._boards), np.searchsorted(self._boards, root >> 6)
-        self._steps = Steps(
-            np.append(np.searchsorted(self._boards, own), before[0]).astype(np.int32),
-            np.append(after, before[1]).astype(np.int32),
-            np.append(entries.first, entries.first[-1] + len(starts)),
-            np.append(entries.reply, np.array(starts, np.int32)),
-        )
-        self._sets = circles(self._steps, len(self._boards) + 1)
-        self.positions = int(np.count_nonzero(self._sets[self._steps.board] != NOWHERE))
-        self.node = cache(self._node)
-
-    def entries(self) -> Iterator[Position]:
-        """Where lines can come into a set of stones from elsewhere, in all images."""
-        keys, promise = self._certificate.keys, self._certificate.promise
-        own_doors, other_doors = np.zeros((2, len(keys) + 1), np.bool_)
-        mark_doors(self._steps, self._sets, own_doors, other_doors)
-        for place in np.flatnonzero(own_doors[:-1]):
-            yield from ((image, True) for image in self._images(int(keys[place])))
-        for place in np.flatnonzero(other_doors[:-1]):
-            ((to, _),) = self.node((int(keys[place]), True)).steps
-            assert to is not None
-            yield from ((image, False) for image in self._images(to[0]))
-        root, _ = position_code(promise.state)
-        if other_doors[-1]:
-            yield root, promise.to_play == promise.color
-
-    def _node(self, position: Position) -> Node[Position]:
-        number, own = position
-        question, work = self._question, self._work
-        steps: list[tuple[Position | None, bool]] = []
-        if own:
-            key, image = least_image(work, number)
-            place = self._certificate.place(int(key))
-            assert place is not None
-            move = int(self._certificate.moves[place])
-            reached = int(answer(work, question, number, -1 if move < 0 else work.images[image, move]))
-            steps.append((None if reached == KEPT else (reached, False), move < 0))
-        else:
-            count = replies(work, question, number, go.BLACK + go.WHITE - question.color)
-            for move, reached in zip(work.moves[:count].tolist(), work.reached[:count].tolist(), strict=True):
-                steps.append((None if reached == KEPT else (reached, True), move == NO_CELL))
-        board = np.searchsorted(self._boards, least_image(work, number >> 6 << 6)[0] >> 6)
-        inside = int(self._sets[board])
-        return Node(number >> 6, own, None if inside == NOWHERE else inside, steps)
-
-    def _images(self, number: int) -> list[int]:
-        """A position in all its images."""
-        stones = np.array([(number >> 6) // 3**point % 3 for point in range(self._question.size**2)], np.int64)
-        powers = 3 ** np.arange(len(stones), dtype=np.int64)
-        codes = (stones[self._work.images] @ powers) * 64 + (number & 1)
-        mark = (number >> 1) % 32
-        if mark:
-            codes += (self._work.places[:, mark - 1] + 1) * 2
-        return sorted(set(codes.tolist()))

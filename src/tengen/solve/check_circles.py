@@ -23,13 +23,14 @@ class Steps(NamedTuple):
     reply: NDArray[np.int32]  # [...] the entries that replies lead to
 
 
-def circles(steps: Steps, boards: int) -> NDArray[np.int32]:
-    """int32[V]: for each board the number of the strongly connected set that it is in; NOWHERE if it is alone there."""
+def connected_sets(steps: Steps, boards: int) -> NDArray[np.int32]:
+    """int32[V]: for each board the number of the strongly connected set that it is in, be it alone there. Steps lead to
+    the same or to a lower number."""
     order = np.argsort(steps.after, kind="stable").astype(np.int32)
     every = np.arange(boards + 1)
     own = np.searchsorted(steps.board, every).astype(np.int64)
     other = np.searchsorted(steps.after[order], every).astype(np.int64)
-    found = np.full(boards, NOWHERE, np.int32)
+    found = np.empty(boards, np.int32)
     _tarjan(steps, order, own, other, found)
     return found
 
@@ -67,16 +68,14 @@ def _tarjan(steps, order, own, other, found):  # type: ignore[no-untyped-def]
                     lowest[v] = min(lowest[v], visited[to])
                 continue
             if lowest[v] == visited[v]:
-                is_set = stack[waiting - 1] != v
                 while True:
                     waiting -= 1
                     w = stack[waiting]
                     on_stack[w] = False
-                    if is_set:
-                        found[w] = sets
+                    found[w] = sets
                     if w == v:
                         break
-                sets += is_set
+                sets += 1
             depth -= 1
             if depth >= 0:
                 lowest[walk[depth]] = min(lowest[walk[depth]], lowest[v])
@@ -102,15 +101,37 @@ def _next_step(steps, order, own, other, v, entry, place):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def mark_doors(steps, found, own_doors, other_doors):  # type: ignore[no-untyped-def]
-    """Mark in bool[n] each the entries, and the entries after whose moves, lines can come into a set from elsewhere."""
+def mark_doors(steps, found, is_circle, own_doors, other_doors):  # type: ignore[no-untyped-def]
+    """Mark in bool[n] each the entries, and the entries after whose moves, lines can come from elsewhere into a set
+    with circles, by is_circle: bool[sets]."""
     for e in range(steps.board.shape[0]):
         after = steps.after[e]
         if after == NOWHERE:
             continue
         inside = found[after]
-        other_doors[e] = inside != NOWHERE and inside != found[steps.board[e]]
+        other_doors[e] = is_circle[inside] and inside != found[steps.board[e]]
         for k in range(steps.first[e], steps.first[e + 1]):
             reached = found[steps.board[steps.reply[k]]]
-            if reached != NOWHERE and reached != inside:
+            if is_circle[reached] and reached != inside:
                 own_doors[steps.reply[k]] = True
+
+
+@njit(cache=True, nogil=True)
+def mark_reached(steps, starts, reached):  # type: ignore[no-untyped-def]
+    """Mark in reached: bool[n] the entries that lines from the first ones, starts: int64[k], lead to."""
+    todo = np.empty(reached.shape[0], np.int32)
+    length = 0
+    for start in starts:
+        if not reached[start]:
+            reached[start] = True
+            todo[length] = start
+            length += 1
+    while length > 0:
+        length -= 1
+        e = todo[length]
+        for k in range(steps.first[e], steps.first[e + 1]):
+            to = steps.reply[k]
+            if not reached[to]:
+                reached[to] = True
+                todo[length] = to
+                length += 1

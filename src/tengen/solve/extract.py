@@ -16,6 +16,7 @@ from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
 from tengen.solve.safety import is_kept
 from tengen.solve.solution import Choice, Position, Solution
 from tengen.solve.symmetry import position_key
+from tengen.solve.untangle import untangle
 
 
 class Strategy(Protocol):
@@ -32,8 +33,9 @@ class Strategy(Protocol):
         ...
 
 
-def extract(strategy: Strategy, state: go.State, report: Callable[[int], None] = lambda positions: None) -> Certificate:
-    """The certificate of a strategy that begins with this state."""
+def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] = lambda text: None) -> Certificate:
+    """The certificate of a strategy that begins with this state, with moves that superko does not forbid if there are
+    such (`solve.untangle`); `report` gets a line about what is being done."""
     claim, size = strategy.claim, state.size
     promise = Promise.about(state, claim.color, claim.margin)
     todo = [node_of(state, claim)]
@@ -52,9 +54,10 @@ def extract(strategy: Strategy, state: go.State, report: Callable[[int], None] =
                 seen.add(successor[KEY])
                 todo.append(successor)
         if len(found) % 10_000 == 0:
-            report(len(found))
+            report(f"writing the proof: {len(found):,} positions")
+    report(f"looking for repetitions in the proof: {len(found):,} positions")
     keys = np.array(sorted(found), np.int64)
-    return Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8))
+    return untangle(Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8)))
 
 
 def main_line(strategy: Strategy, state: go.State, longest: int = 60) -> list[int]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from tengen.games.go.rules import RuleSet
+
 Name = TypeVar("Name", bound=Hashable)
 MOST_STEPS = 5_000_000
 
@@ -29,19 +31,17 @@ class Node(Generic[Name]):
     own: bool
     """Whether the player is to move, and not its opponent."""
     inside: Hashable
-    """The set of stones that it belongs to, in which lines can come back; None if they cannot."""
+    """The set of stones that it belongs to: a line that leaves it does not come back."""
     steps: list[tuple[Name | None, bool]] = field(default_factory=list)
     """Where moves lead, and whether they are passes; None for a line that ends."""
 
 
 def check_repetition(
-    entries: Iterable[Name], node_of: Callable[[Name], Node[Name]], situational: bool, forced: bool
+    entries: Iterable[Name], node_of: Callable[[Name], Node[Name]], rules: RuleSet, most: int = MOST_STEPS
 ) -> None:
-    """RepetitionError if superko forbids a move of the player's on some line from one of the entries.
-
-    `situational`: a position is repeated only with the same player to move. `forced`: who has a move may not pass.
-    """
-    left = MOST_STEPS
+    """RepetitionError if superko forbids a move of the player's on some line from one of the entries, or if there are
+    more than `most` steps to follow."""
+    situational, left = rules.ko != "positional", most
     for entry in entries:
         todo: list[tuple[Name, frozenset[tuple[Hashable, bool]]]] = [(entry, frozenset())]
         while todo:
@@ -57,7 +57,7 @@ def check_repetition(
                     free.append(to)
                 elif node.own:
                     raise RepetitionError("the player's move repeats a position on some line")
-            if not free and forced:
+            if not free and rules.forced_play:
                 raise RepetitionError("on some line the opponent may pass, since all its moves repeat positions")
             todo += [(to, history) for to in free if to is not None and node_of(to).inside == node.inside]
 
