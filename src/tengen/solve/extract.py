@@ -2,7 +2,7 @@
 search, where parts that the table has forgotten are searched again."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from tengen.solve import dfpn
 from tengen.solve.bitboard import WIDTH, board_points
 from tengen.solve.certificate import Certificate, Promise, stones_code
 from tengen.solve.dfpn import COUNT, DELTA, KEY, MOVE, PHI, RANK, TURN
-from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
+from tengen.solve.go_solver import Claim, Node, Solver, bit_of, node_of, point_of
 from tengen.solve.safety import is_kept
 from tengen.solve.solution import Choice, Position, Solution
 from tengen.solve.symmetry import position_key
 from tengen.solve.untangle import untangle
+
+_SHORT_SEARCH: Final = 30_000  # nodes
 
 
 class Strategy(Protocol):
@@ -32,19 +34,44 @@ class Strategy(Protocol):
         """The same for all moves of the opponent, the one it holds out longest with last."""
         ...
 
+    def is_kept(self, node: Node) -> bool:
+        """Whether the claim is kept where the opponent is to move, as far as a short search tells."""
+        ...
+
 
 def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] = lambda text: None) -> Certificate:
     """The certificate of a strategy that begins with this state, with moves that superko does not forbid if there are
     such (`solve.untangle`); `report` gets a line about what is being done."""
     claim, size = strategy.claim, state.size
     promise = Promise.about(state, claim.color, claim.margin)
-    todo = [node_of(state, claim)]
-    seen, found = {todo[0][KEY]}, dict[int, int]()
+
+    def widen(number: int, is_known: Callable[[int], bool]) -> dict[int, int]:
+        node = _node_of_number(number, claim, size)
+        return _entries_below(strategy, node, size, is_known) if strategy.is_kept(node) else {}
+
+    found = _entries_below(strategy, node_of(state, claim), size, report=report)
+    report(f"looking for repetitions in the proof: {len(found):,} positions")
+    keys = np.array(sorted(found), np.int64)
+    return untangle(Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8)), widen)
+
+
+def _entries_below(
+    strategy: Strategy,
+    start: Node,
+    size: int,
+    is_known: Callable[[int], bool] = lambda key: False,
+    report: Callable[[str], None] = lambda text: None,
+) -> dict[int, int]:
+    """The moves, by keys, of all positions that a strategy comes to from a node, but for those below known ones."""
+    todo = [start]
+    seen, found = {start[KEY]}, dict[int, int]()
     while todo:
         node = todo.pop()
         if node[TURN] == 0:
+            key, points = stones_code(*_board(node, strategy.claim, size), size)
+            if is_known(key):
+                continue
             move, after = strategy.choose(node)
-            key, points = stones_code(*_board(node, claim, size), size)
             found[key] = -1 if move == go.PASS else int(np.argmax(points == move))
             successors = [after]
         else:
@@ -55,9 +82,7 @@ def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] =
                 todo.append(successor)
         if len(found) % 10_000 == 0:
             report(f"writing the proof: {len(found):,} positions")
-    report(f"looking for repetitions in the proof: {len(found):,} positions")
-    keys = np.array(sorted(found), np.int64)
-    return untangle(Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8)))
+    return found
 
 
 def main_line(strategy: Strategy, state: go.State, longest: int = 60) -> list[int]:
@@ -79,6 +104,16 @@ def _board(node: Node, claim: Claim, size: int) -> tuple[NDArray[np.int8], int, 
     return np.array(stones, np.int8), point_of(mark, size) if mark else -1, bool(passes)
 
 
+def _node_of_number(number: int, claim: Claim, size: int) -> Node:
+    """A position of `solve.check_moves` in which the opponent is to move, as kernels of the solver know it."""
+    stones = [(number >> 6) // 3**point % 3 for point in range(size * size)]
+    other = go.BLACK + go.WHITE - claim.color
+    a, b = (sum(bit_of(p, size) for p, stone in enumerate(stones) if stone == one) for one in (claim.color, other))
+    mark, passes = (number >> 1) % 32, number & 1
+    bit = bit_of(mark - 1, size) if mark else 0
+    return a, b, bit, 1, passes, int(position_key(a, b, bit, 1, passes, size))
+
+
 class SolutionStrategy:
     """Moves that keep a guarantee and lower its rank; answers may raise the guarantee. So no position comes twice."""
 
@@ -97,6 +132,11 @@ class SolutionStrategy:
         """All moves of the opponent."""
         choices = sorted(self._choices(node), key=lambda choice: (-choice.guarantee, choice.rank))
         return [self._step(node, choice) for choice in choices]
+
+    def is_kept(self, node: Node) -> bool:
+        """By the guarantee."""
+        a, b, mark, _, passes, _ = node
+        return self._solution.guarantee(Position(b, a, mark, passes), False)[0] >= self.claim.margin
 
     def _choices(self, node: Node) -> list[Choice]:
         a, b, mark, turn, passes, _ = node
@@ -138,6 +178,12 @@ class TableStrategy:
             if child[PHI] != 0:
                 self._search(tuple(child[: KEY + 1].tolist()))
         return [self._step(child) for child in sorted(children, key=lambda child: int(child[RANK]))]
+
+    def is_kept(self, node: Node) -> bool:
+        """By the table, or by a search of some ten thousand nodes."""
+        self._work.nodes[0, : KEY + 1] = node
+        _, delta = dfpn.search(self._work, self._table, self._question, _SHORT_SEARCH)
+        return bool(delta == 0)
 
     def _step(self, child: NDArray[np.int64]) -> tuple[int, Node | None]:
         move = point_of(int(child[MOVE]), self._size)

@@ -2,9 +2,11 @@
 
 A search proves positions without their history, so two parts of a proof may lead back to stones that stood on the board
 before. Mostly there are other moves, in the strategy's own positions, that lead out of such a set of boards for good.
-That is what is looked for here, move by move from the ways out backwards; no new position is needed.
+They are looked for here, move by move from the ways out backwards. Where there are none, the solver is asked for
+positions after moves that the strategy did not need so far.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +15,20 @@ from numpy.typing import NDArray
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate
 from tengen.solve.check import Fault, check_entries, check_start, look_at, question_of
-from tengen.solve.check_circles import mark_reached
+from tengen.solve.check_circles import can_come_to, mark_reached
 from tengen.solve.check_lines import Entries, Lines
-from tengen.solve.check_moves import Question, new_work
+from tengen.solve.check_moves import KEPT, Question, new_work, replies
 from tengen.solve.repetition import RepetitionError, check_repetition
 
-_ROUNDS = 8
+Widen = Callable[[int, Callable[[int], bool]], dict[int, int]]
+"""Entries (moves by key) for a position, given as its number, in which the opponent is to move; without those whose
+keys are known already. Nothing if the claim cannot be kept there, as far as a short search tells."""
+
+_ROUNDS = 20
 _MOST_STEPS = 20_000  # to follow in a set of boards; one with more lines is taken for spoiled
 
 
-def untangle(certificate: Certificate) -> Certificate:
+def untangle(certificate: Certificate, widen: Widen = lambda number, is_known: {}) -> Certificate:
     """The same strategy, without positions that nobody comes to, and with moves that superko does not forbid, as far as
     there are such."""
     certificate = replace(certificate, moves=certificate.moves.copy())
@@ -30,23 +36,35 @@ def untangle(certificate: Certificate) -> Certificate:
     starts, entries = check_start(certificate, question), check_entries(certificate, question)
     for _ in range(_ROUNDS):
         lines = Lines(certificate, question, entries, starts)
-        changed = [
-            place
-            for number in _spoiled(certificate, lines)
-            for place in _lead_out(certificate, question, lines, number)
-        ]
-        if not changed:
+        spoiled = _spoiled(certificate, lines, _reached(entries, starts))
+        changed = [place for number in spoiled for place in _lead_out(certificate, question, lines, number)]
+        if changed:
+            entries = _seen_again(certificate, question, entries, np.sort(changed))
+            continue
+        more = _more_entries(certificate, question, lines, spoiled, widen)
+        if not more:
             break
-        entries = _seen_again(certificate, question, entries, np.sort(changed))
-    reached = np.zeros(len(certificate.keys) + 1, np.bool_)
-    mark_reached(Lines(certificate, question, entries, starts).steps, np.array(starts, np.int64), reached)
-    return replace(certificate, keys=certificate.keys[reached[:-1]], moves=certificate.moves[reached[:-1]])
+        certificate, entries = _with(more, certificate, question, entries)
+        starts = check_start(certificate, question)
+    reached = _reached(entries, starts)
+    return replace(certificate, keys=certificate.keys[reached], moves=certificate.moves[reached])
 
 
-def _spoiled(certificate: Certificate, lines: Lines) -> list[int]:
-    """The sets of boards in which superko forbids a move of the player's, or might."""
+def _reached(entries: Entries, starts: list[int]) -> NDArray[np.bool_]:
+    """bool[n]: the entries that lines come to."""
+    reached = np.zeros(len(entries.after), np.bool_)
+    first = np.concatenate([[0], np.cumsum(entries.sizes, dtype=np.int64)])
+    mark_reached(first, entries.reply, np.array(starts, np.int64), reached)
+    return reached
+
+
+def _spoiled(certificate: Certificate, lines: Lines, reached: NDArray[np.bool_]) -> list[int]:
+    """The sets of boards that lines come to and in which superko forbids a move of the player's, or might."""
     rules, found = get_rules(certificate.promise.rules), []
+    live = set(lines.sets[lines.steps.board[:-1][reached]].tolist())
     for number, doors in lines.doors().items():
+        if number not in live:
+            continue
         try:
             check_repetition(doors, lines.node, rules, _MOST_STEPS)
         except RepetitionError:
@@ -61,16 +79,20 @@ def _lead_out(certificate: Certificate, question: Question, lines: Lines, number
     sets = lines.sets[lines.steps.board[:-1]]
     choices = dict[int, list[tuple[int, set[int]]]]()  # of an entry: its moves, with the entries of this set after them
     free = dict[int, int]()
+    visited, todo = np.zeros(len(sets) + 1, np.bool_), np.empty(len(sets) + 1, np.int32)
     for place in np.flatnonzero(sets == number).tolist():
         own, ways = keys[place : place + 1], []
         for move in range(-1, question.size**2):
             seen = look_at(lines.work, question, keys, own, np.array([move], np.int8))
-            if isinstance(seen, Fault) or np.any(sets[seen.reply] > number):
+            if isinstance(seen, Fault) or any(
+                can_come_to(lines.steps, lines.sets, reply, number, visited, todo)
+                for reply in seen.reply[sets[seen.reply] > number]
+            ):
                 continue
             inside = set(seen.reply[sets[seen.reply] == number].tolist())
             ways.append((move, inside))
             after = lines.set_of(int(seen.after[0]) << 6) if seen.after[0] >= 0 else None
-            if not inside and (after is None or after < number):
+            if not inside and after != number:
                 free[place] = move
         choices[place] = sorted(ways, key=lambda way: len(way[1]))
     while True:
@@ -100,3 +122,43 @@ def _seen_again(certificate: Certificate, question: Question, entries: Entries, 
     reply = np.empty(len(is_old), np.int32)
     reply[is_old], reply[~is_old] = old, fresh.reply
     return entries._replace(reply=reply)
+
+
+def _more_entries(
+    certificate: Certificate, question: Question, lines: Lines, spoiled: list[int], widen: Widen
+) -> dict[int, int]:
+    """Entries for moves that the strategy has no answer to so far, in spoiled sets."""
+    work, found = new_work(question.size), dict[int, int]()
+
+    def is_known(key: int) -> bool:
+        return key in found or certificate.place(key) is not None
+
+    places = np.flatnonzero(np.isin(lines.sets[lines.steps.board[:-1]], spoiled))
+    for own in certificate.keys[places]:
+        count = replies(work, question, own, question.color)
+        for number in work.reached[:count].tolist():
+            if number >= 0:
+                found.update(widen(number, is_known))
+    return found
+
+
+def _with(
+    more: dict[int, int], certificate: Certificate, question: Question, entries: Entries
+) -> tuple[Certificate, Entries]:
+    """The strategy with more entries, which no line leads to yet."""
+    added = np.array(sorted(more), np.int64)
+    moves = np.array([more[int(key)] for key in added], np.int8)
+    places = np.searchsorted(certificate.keys, added)
+    number = np.arange(len(certificate.keys)) + np.searchsorted(added, certificate.keys)
+    larger = replace(
+        certificate,
+        keys=np.insert(certificate.keys, places, added),
+        moves=np.insert(certificate.moves, places, moves),
+    )
+    empty = Entries(
+        np.insert(entries.after, places, KEPT),
+        np.insert(entries.sizes, places, 0),
+        np.insert(entries.ends, places, 0),
+        number[entries.reply].astype(np.int32),
+    )
+    return larger, _seen_again(larger, question, empty, np.searchsorted(larger.keys, added))
