@@ -24,7 +24,7 @@ Widen = Callable[[int, Callable[[int], bool]], dict[int, int]]
 """Entries (moves by key) for a position, given as its number, in which the opponent is to move; without those whose
 keys are known already. Nothing if the claim cannot be kept there, as far as a short search tells."""
 
-_ROUNDS = 20
+_ROUNDS = 10
 _MOST_STEPS = 20_000  # to follow in a set of boards; one with more lines is taken for spoiled
 
 
@@ -34,18 +34,22 @@ def untangle(certificate: Certificate, widen: Widen = lambda number, is_known: {
     certificate = replace(certificate, moves=certificate.moves.copy())
     question = question_of(certificate)
     starts, entries = check_start(certificate, question), check_entries(certificate, question)
+    fewest = len(certificate.keys) + 1
     for _ in range(_ROUNDS):
         lines = Lines(certificate, question, entries, starts)
         spoiled = _spoiled(certificate, lines, _reached(entries, starts))
         changed = [place for number in spoiled for place in _lead_out(certificate, question, lines, number)]
         if changed:
             entries = _seen_again(certificate, question, entries, np.sort(changed))
-            continue
-        more = _more_entries(certificate, question, lines, spoiled, widen)
-        if not more:
-            break
-        certificate, entries = _with(more, certificate, question, entries)
-        starts = check_start(certificate, question)
+        left = int(np.isin(lines.sets[lines.steps.board[:-1]], spoiled).sum())
+        if not changed or left >= fewest:
+            more = _more_entries(certificate, question, lines, spoiled, widen)
+            if more:
+                certificate, entries = _with(more, certificate, question, entries)
+                starts = check_start(certificate, question)
+            elif not changed:
+                break
+        fewest = min(left, fewest)
     reached = _reached(entries, starts)
     return replace(certificate, keys=certificate.keys[reached], moves=certificate.moves[reached])
 

@@ -55,7 +55,7 @@ _GO19: Final = (
     Opponent(
         "strongest",
         "alphago:go19,lambda=1,seconds=5",
-        "its forerunner: 5 of 6 games against GNU Go level 10, on one core",
+        "7 of 12 games against GNU Go level 10, on one core",
     ),
 )
 _MICROCHESS: Final = (
