@@ -120,7 +120,7 @@ def check_entries(
 ) -> Entries:
     """Look at each entry, on all threads."""
     keys, moves, count = certificate.keys, certificate.moves, len(certificate.keys)
-    parts = [slice(begin, min(begin + _CHUNK, count)) for begin in range(0, count, _CHUNK)]
+    parts = [slice(begin, min(begin + _CHUNK, count)) for begin in range(0, max(1, count), _CHUNK)]
 
     def look_at_part(part: slice) -> Entries | Fault:
         return look_at(new_work(question.size), question, keys, keys[part], moves[part])
@@ -135,8 +135,7 @@ def check_entries(
                 report(part.stop)
         finally:
             pool.shutdown(cancel_futures=True)
-    after, sizes, ends, reply = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    return Entries(after, sizes, ends, reply)
+    return Entries(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 class Fault(NamedTuple):

@@ -78,11 +78,16 @@ class Lines:
             found[int(self.sets[self.steps.after[-1]])].append((root, promise.to_play == promise.color))
         return found
 
-    def set_of(self, number: int) -> int | None:
-        """The set of a position's board; None if the strategy does not have it."""
+    def board_of(self, number: int) -> int | None:
+        """Which board a position has; None if it is none of the strategy's."""
         board = int(least_image(self.work, number >> 6 << 6)[0] >> 6)
         place = int(np.searchsorted(self._boards, board))
-        return int(self.sets[place]) if place < len(self._boards) and self._boards[place] == board else None
+        return place if place < len(self._boards) and self._boards[place] == board else None
+
+    def set_of(self, number: int) -> int | None:
+        """The set of a position's board; None if the strategy does not have it."""
+        board = self.board_of(number)
+        return None if board is None else int(self.sets[board])
 
     def _node(self, position: Position) -> Node[Position]:
         number, own = position

@@ -6,8 +6,11 @@ They are looked for here, move by move from the ways out backwards. Where there 
 positions after moves that the strategy did not need so far.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Container
 from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,41 +79,74 @@ def _spoiled(certificate: Certificate, lines: Lines, reached: NDArray[np.bool_])
     return found
 
 
+class _Way(NamedTuple):
+    """A move of an entry, within a set of boards."""
+
+    move: int
+    after: int | None
+    """The board after it, if that is in the set."""
+    replies: frozenset[int]
+    """The boards after the replies to it, as far as they are in the set."""
+
+
 def _lead_out(certificate: Certificate, question: Question, lines: Lines, number: int) -> list[int]:
-    """Give the entries of a set moves that lead out of it: first those that leave by their move, then those that can be
-    sure to leave by the answer to it, then those that come to one of these, and so on. Returns what was changed."""
-    keys, moves = certificate.keys, certificate.moves
+    """Give the entries of a set moves that lead out of it. Returns the entries that were changed.
+
+    Boards are freed one after the other: one is free if each entry on it has a move to a free board, and the replies to
+    that lead to boards that were freed before. So no line comes back to a free board."""
     sets = lines.sets[lines.steps.board[:-1]]
-    choices = dict[int, list[tuple[int, set[int]]]]()  # of an entry: its moves, with the entries of this set after them
-    free = dict[int, int]()
-    visited, todo = np.zeros(len(sets) + 1, np.bool_), np.empty(len(sets) + 1, np.int32)
+    entries = defaultdict[int, list[tuple[int, list[_Way]]]](list)  # by board: (place, ways)
     for place in np.flatnonzero(sets == number).tolist():
-        own, ways = keys[place : place + 1], []
-        for move in range(-1, question.size**2):
-            seen = look_at(lines.work, question, keys, own, np.array([move], np.int8))
-            if isinstance(seen, Fault) or any(
-                can_come_to(lines.steps, lines.sets, reply, number, visited, todo)
-                for reply in seen.reply[sets[seen.reply] > number]
-            ):
-                continue
-            inside = set(seen.reply[sets[seen.reply] == number].tolist())
-            ways.append((move, inside))
-            after = lines.set_of(int(seen.after[0]) << 6) if seen.after[0] >= 0 else None
-            if not inside and after != number:
-                free[place] = move
-        choices[place] = sorted(ways, key=lambda way: len(way[1]))
-    while True:
-        found = dict[int, int]()
-        for place in choices.keys() - free.keys():
-            ways_out = [move for move, inside in choices[place] if inside <= free.keys()]
-            if ways_out:
-                found[place] = ways_out[0]
-        if not found:
+        entries[int(lines.steps.board[place])].append((place, _ways(certificate, question, lines, number, place)))
+    when = dict[int, float]()  # boards were freed
+    free = dict[int, int]()
+    for turn in count(1):
+        freed = dict[int, list[tuple[int, _Way]]]()
+        for board in entries.keys() - when.keys():
+            chosen = [(place, _way_out(ways, when, entries)) for place, ways in entries[board]]
+            if all(way is not None for _, way in chosen):
+                freed[board] = [(place, way) for place, way in chosen if way is not None]
+        if not freed:
             break
-        free |= found
-    changed = [place for place, move in free.items() if moves[place] != move]
-    moves[changed] = [free[place] for place in changed]
+        for board, chosen_ways in freed.items():
+            when[board] = turn
+            for place, way in chosen_ways:
+                free[place] = way.move
+                if way.after is not None:
+                    when.setdefault(way.after, turn - 0.5)
+    changed = [place for place, move in free.items() if certificate.moves[place] != move]
+    certificate.moves[changed] = [free[place] for place in changed]
     return changed
+
+
+def _ways(certificate: Certificate, question: Question, lines: Lines, number: int, place: int) -> list[_Way]:
+    """The moves of an entry after which lines stay in its set, or leave it for good; those that leave first."""
+    keys, board, sets = certificate.keys, lines.steps.board, lines.sets
+    visited, todo = np.zeros(len(board), np.bool_), np.empty(len(board), np.int32)
+    ways = []
+    for move in range(-1, question.size**2):
+        seen = look_at(lines.work, question, keys, keys[place : place + 1], np.array([move], np.int8))
+        if isinstance(seen, Fault):
+            continue
+        reached = sets[board[seen.reply]]
+        if any(can_come_to(lines.steps, sets, reply, number, visited, todo) for reply in seen.reply[reached > number]):
+            continue
+        after = lines.board_of(int(seen.after[0]) << 6) if seen.after[0] >= 0 else None
+        inside = after if after is not None and sets[after] == number else None
+        ways.append(_Way(move, inside, frozenset(board[seen.reply[reached == number]].tolist())))
+    return sorted(ways, key=lambda way: (way.after is not None, len(way.replies)))
+
+
+def _way_out(ways: list[_Way], when: dict[int, float], entries: Container[int]) -> _Way | None:
+    """The first move to a board that is free, or that can be freed now since no entry is on it."""
+    for way in ways:
+        if not way.replies <= when.keys():
+            continue
+        if way.after is None or (way.after not in when and way.after not in entries):
+            return way
+        if way.after in when and all(when[board] < when[way.after] for board in way.replies):
+            return way
+    return None
 
 
 def _seen_again(certificate: Certificate, question: Question, entries: Entries, places: NDArray[np.int64]) -> Entries:
