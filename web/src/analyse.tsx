@@ -1,5 +1,5 @@
 // Analyse: walk through a record, try moves, and see what an agent thinks of them.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { aboutOf } from "./about";
 import { Board, type Mark } from "./board";
 import { Chart } from "./chart";
@@ -90,7 +90,7 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
 
 /** Arrow keys, Home and End walk through a study, as long as the component is there. */
 export function useWalking({ step, sibling }: Study, others: Record<string, () => void> = {}): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     function key(event: KeyboardEvent): void {
       if (/INPUT|TEXTAREA|SELECT/.test((event.target as HTMLElement).tagName) || event.ctrlKey || event.metaKey) return;
       const keys: Record<string, () => void> = {

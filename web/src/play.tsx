@@ -1,5 +1,5 @@
 // A game that is being played.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Board, type Mark } from "./board";
 import { Clock } from "./clock";
 import { levelName } from "./setup";
@@ -26,7 +26,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
   const turned = shown !== null && shown.board === "chess" && !people[0] && people[1];
   const move = (name: string) => void act("play.move", { move: name, number: shown!.number });
 
-  useEffect(() => {
+  useLayoutEffect(() => {  // with the page, not after it is painted: a key may come in between
     function key(event: KeyboardEvent): void {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA|SELECT/.test(target.tagName)) return;
