@@ -7,8 +7,7 @@ the proof in docs/solver.md; here it is written out once more, slowly). Position
 Superko comes last: `slow_repetition` follows the lines that could repeat a position, with their history.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
 from functools import cache
 from typing import NamedTuple
 
@@ -17,60 +16,37 @@ import numpy as np
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
 from tengen.solve.certificate import Certificate, board_images, mark_of, without_history
+from tengen.solve.check import CertificateError
 
 from .slow_repetition import Node, RepetitionError, check_repetition
 
 Points = frozenset[int]
 
 
-class CertificateError(ValueError):
-    """A certificate that does not prove what it promises; the message says where."""
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What was walked through."""
-
-    positions: int
-    """Positions of the player's."""
-    moves: int
-    """Moves of both players."""
-    ended: int
-    """Lines that ended, in a finished game or with enough safe points."""
-
-
-def check(certificate: Certificate, report: Callable[[int], None] = lambda positions: None) -> Checked:
+def check(certificate: Certificate) -> None:
     """Walk through the whole strategy; CertificateError at the first fault."""
     promise = certificate.promise
     start = promise.state
     root = _name(start)
     todo, nodes = [(start, root)], dict[Hashable, Node]()
-    positions = moves = ended = 0
     while todo:
         state, name = todo.pop()
         if name in nodes:
             continue
         node = nodes[name] = Node(state.stones.tobytes(), state.to_play == promise.color)
         if is_kept(state, promise.color, promise.margin):
-            ended += 1
             continue
         if state.is_over:
             raise CertificateError(f"{_line(state)}: the game is over and the margin is less than {promise.margin}")
-        if node.own:
-            positions += 1
-            if positions % 1000 == 0:
-                report(positions)
         for move in [_own_move(certificate, state)] if node.own else replies_of_each_kind(state):
             after = after_move(state, move)
             node.steps.append((_name(after), move == go.PASS))
-            moves += 1
             todo.append((after, node.steps[-1][0]))
     rules = start.rules
     try:
         check_repetition(nodes, root, rules.ko != "positional", rules.forced_play)
     except RepetitionError as error:
         raise CertificateError(str(error)) from None
-    return Checked(positions, moves, ended)
 
 
 def _name(state: go.State) -> Hashable:

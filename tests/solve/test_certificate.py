@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.bitboard import board_points
 from tengen.solve.bitboard import count as count_points
-from tengen.solve.certificate import Certificate
+from tengen.solve.certificate import Certificate, Promise
 from tengen.solve.check import CertificateError, check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, points_of
@@ -73,6 +74,14 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path.write_text("not a proof")
     with pytest.raises(ValueError, match="not a certificate"):
         Certificate.load(path)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3, np.int64), np.zeros((3, 1), np.int8), np.zeros(2, np.int8)])
+def test_moves_of_another_kind_are_refused(wrong: NDArray[np.generic], tmp_path: Path) -> None:
+    promise = Promise.about(go.State.new(3, "chinese", 0.5), go.BLACK, 9)
+    Certificate(promise, np.arange(3), wrong).save(tmp_path / "proof.safetensors")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="of another kind"):
+        Certificate.load(tmp_path / "proof.safetensors")
 
 
 @pytest.mark.parametrize("size", [3, 4, 5])

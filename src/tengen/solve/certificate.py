@@ -94,6 +94,10 @@ class Certificate:
                 keys, moves = file.get_tensor("keys"), file.get_tensor("moves")
         except SafetensorError as error:
             raise ValueError(f"{path} is not a certificate of `tengen solve`: {error}") from None
+        if keys.dtype != np.int64 or moves.dtype != np.int8 or keys.ndim != 1 or keys.shape != moves.shape:
+            raise ValueError(
+                f"{path} is not a certificate of `tengen solve`: its positions and moves are of another kind"
+            )
         values: dict[str, Any] = json.loads(facts["promise"])
         values |= {name: tuple(values[name]) for name in ("black", "white")}
         return cls(Promise(**values), keys, moves)

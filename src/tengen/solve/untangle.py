@@ -175,8 +175,8 @@ def _more_entries(
 
     places = np.flatnonzero(np.isin(lines.sets[lines.steps.board[:-1]], spoiled))
     for own in certificate.keys[places]:
-        count = replies(work, question, own, question.color)
-        for number in work.reached[:count].tolist():
+        moves = replies(work, question, own, question.color)
+        for number in work.reached[:moves].tolist():
             if number >= 0:
                 found.update(widen(number, is_known))
     return found
