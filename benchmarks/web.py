@@ -43,8 +43,16 @@ class Server:
 
     def megabytes(self) -> float:
         """The memory that it holds."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+        return megabytes(self.process.pid)
+
+
+def megabytes(pid: int) -> float:
+    """The memory that a process holds; none once it has ended."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
 
 
 @contextmanager
@@ -281,14 +289,16 @@ async def _flood(server: Server) -> None:
 # ------------------------------------------------------------------------------------------------------- growth
 
 
-def growth(minutes: float) -> None:
-    """One page with live analysis, walking to another position every few seconds: its memory and the server's."""
-    with serving() as server, browser() as chromium:
+class WalkedStudy:
+    """A page with a study under live analysis, and somebody who walks through it."""
+
+    def __init__(self, chromium: Chromium, server: Server) -> None:
+        self._chromium, self._rng = chromium, random.Random(1)
         chromium.send("Performance.enable")
         chromium.open(f"{server.address}/#/analyse")
         chromium.wait("document.querySelector('textarea') !== null")
-        rng = random.Random(1)
-        record = "(;GM[1]SZ[9]KM[7]" + "".join(f";{'BW'[i % 2]}[{m}]" for i, m in enumerate(_points(rng, 40))) + ")"
+        points = enumerate(_points(self._rng, 40))
+        record = "(;GM[1]SZ[9]KM[7]" + "".join(f";{'BW'[i % 2]}[{m}]" for i, m in points) + ")"
         chromium.run(
             f"(() => {{ const area = document.querySelector('textarea'); area.value = {json.dumps(record)};"
             " area.dispatchEvent(new Event('input', {bubbles: true})); })()"
@@ -296,17 +306,31 @@ def growth(minutes: float) -> None:
         chromium.click("button", "Continue")
         chromium.wait("document.querySelectorAll('.tree .node').length > 30")
         chromium.press("a")
+
+    def walk(self, seconds: float) -> None:
+        """Go to another position every three seconds."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._chromium.press(self._rng.choice(["ArrowLeft", "ArrowRight", "ArrowRight", "Home", "End", "PageUp"]))
+            time.sleep(3)
+
+    def holds(self) -> tuple[float, int]:
+        """Megabytes of the page's heap, and its nodes."""
+        self._chromium.send("HeapProfiler.collectGarbage")
+        found = {one["name"]: one["value"] for one in self._chromium.send("Performance.getMetrics")["metrics"]}
+        return found["JSHeapUsedSize"] / 1e6, int(found["Nodes"])
+
+
+def growth(minutes: float) -> None:
+    """One page with live analysis, walking to another position every few seconds: its memory and the server's."""
+    with serving() as server, browser() as chromium:
+        study = WalkedStudy(chromium, server)
         print("minute  page's heap MB  its nodes  server MB", flush=True)
         start, passed = time.monotonic(), 0.0
         while passed <= 60 * minutes:
-            chromium.send("HeapProfiler.collectGarbage")
-            found = {one["name"]: one["value"] for one in chromium.send("Performance.getMetrics")["metrics"]}
-            heap, nodes = found["JSHeapUsedSize"] / 1e6, int(found["Nodes"])
+            heap, nodes = study.holds()
             print(f"{passed / 60:6.1f}  {heap:14.1f}  {nodes:9,}  {server.megabytes():9.0f}", flush=True)
-            until = start + passed + 60 * max(1.0, minutes / 30)
-            while time.monotonic() < until:
-                chromium.press(rng.choice(["ArrowLeft", "ArrowRight", "ArrowRight", "Home", "End", "PageUp"]))
-                time.sleep(3)
+            study.walk(60 * max(1.0, minutes / 30))
             passed = time.monotonic() - start
 
 
