@@ -136,27 +136,3 @@ def mark_reached(first, reply, starts, reached):  # type: ignore[no-untyped-def]
                 reached[to] = True
                 todo[length] = to
                 length += 1
-
-
-@njit(cache=True, nogil=True)
-def can_come_to(steps, found, start, number, seen, todo):  # type: ignore[no-untyped-def]
-    """Whether lines from an entry can come to the set of boards of this number. `seen`: bool[n], all False before and
-    after; todo: int32[n] for work."""
-    length, done, result = 1, 0, False
-    todo[0] = start
-    seen[start] = True
-    while done < length and not result:
-        e = todo[done]
-        done += 1
-        for k in range(steps.first[e], steps.first[e + 1]):
-            to = steps.reply[k]
-            inside = found[steps.board[to]]
-            if inside == number:
-                result = True
-            elif inside > number and not seen[to]:  # from lower ones no line comes up
-                seen[to] = True
-                todo[length] = to
-                length += 1
-    for k in range(length):
-        seen[todo[k]] = False
-    return result

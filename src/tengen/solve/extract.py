@@ -21,6 +21,10 @@ from tengen.solve.untangle import untangle
 _SHORT_SEARCH: Final = 30_000  # nodes
 
 
+class NotProvenError(ValueError):
+    """A position of a proof that could not be proven again."""
+
+
 class Strategy(Protocol):
     """How a player keeps a claim."""
 
@@ -47,12 +51,16 @@ def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] =
 
     def widen(number: int, is_known: Callable[[int], bool]) -> dict[int, int]:
         node = _node_of_number(number, claim, size)
-        return _entries_below(strategy, node, size, is_known) if strategy.is_kept(node) else {}
+        try:
+            return _entries_below(strategy, node, size, is_known) if strategy.is_kept(node) else {}
+        except NotProvenError:  # it would repeat a position
+            return {}
 
     found = _entries_below(strategy, node_of(state, claim), size, report=report)
-    report(f"looking for repetitions in the proof: {len(found):,} positions")
+    report(f"looking for repetitions in {len(found):,} positions")
     keys = np.array(sorted(found), np.int64)
-    return untangle(Certificate(promise, keys, np.array([found[int(key)] for key in keys], np.int8)), widen)
+    moves = np.array([found[int(key)] for key in keys], np.int8)
+    return untangle(Certificate(promise, keys, moves), widen, report)
 
 
 def _entries_below(
@@ -200,4 +208,4 @@ class TableStrategy:
         self._work.nodes[0, : KEY + 1] = node
         phi, _ = dfpn.search(self._work, self._table, self._question, 1 << 60)
         if (phi == 0) != (node[TURN] == 0):
-            raise RuntimeError("a position of the proof could not be proven again: the claim rests on a repetition")
+            raise NotProvenError("a position of the proof could not be proven again: the claim rests on a repetition")

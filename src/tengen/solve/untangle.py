@@ -1,152 +1,160 @@
 """Other moves for a strategy where superko could forbid those that it has.
 
 A search proves positions without their history, so two parts of a proof may lead back to stones that stood on the board
-before. Mostly there are other moves, in the strategy's own positions, that lead out of such a set of boards for good.
-They are looked for here, move by move from the ways out backwards. Where there are none, the solver is asked for
-positions after moves that the strategy did not need so far.
+before. Mostly there are other moves, in the strategy's own positions, that lead out of such boards for good
+(`solve.ways_out`). Where there are none, the solver is asked for positions after moves that the strategy did not need
+so far, and moves before are changed, too, so that lines do not come there.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate
-from tengen.solve.check import Fault, check_entries, check_start, look_at, question_of
-from tengen.solve.check_circles import can_come_to, mark_reached
+from tengen.solve.check import check_entries, check_start, look_at, question_of
+from tengen.solve.check_circles import mark_reached
 from tengen.solve.check_lines import Entries, Lines
 from tengen.solve.check_moves import KEPT, Question, new_work, replies
 from tengen.solve.repetition import RepetitionError, check_repetition
+from tengen.solve.ways_out import Backwards, Way, turned_round, ways_out
 
 Widen = Callable[[int, Callable[[int], bool]], dict[int, int]]
 """Entries (moves by key) for a position, given as its number, in which the opponent is to move; without those whose
 keys are known already. Nothing if the claim cannot be kept there, as far as a short search tells."""
 
-_ROUNDS = 10
+Places = NDArray[np.int64]
+"""Which entries of a certificate."""
+
+_ROUNDS = 20
 _MOST_STEPS = 20_000  # to follow in a set of boards; one with more lines is taken for spoiled
+_STEPS = 30  # by which the region that is changed may grow
 
 
-def untangle(certificate: Certificate, widen: Widen = lambda number, is_known: {}) -> Certificate:
+def untangle(
+    certificate: Certificate,
+    widen: Widen = lambda number, is_known: {},
+    report: Callable[[str], None] = lambda text: None,
+) -> Certificate:
     """The same strategy, without positions that nobody comes to, and with moves that superko does not forbid, as far as
-    there are such."""
-    certificate = replace(certificate, moves=certificate.moves.copy())
-    question = question_of(certificate)
-    starts, entries = check_start(certificate, question), check_entries(certificate, question)
-    fewest = len(certificate.keys) + 1
+    there are such; `report` gets a line about what is being done."""
+    strategy = _Strategy(certificate, widen)
     for _ in range(_ROUNDS):
-        lines = Lines(certificate, question, entries, starts)
-        spoiled = _spoiled(certificate, lines, _reached(entries, starts))
-        changed = [place for number in spoiled for place in _lead_out(certificate, question, lines, number)]
-        if changed:
-            entries = _seen_again(certificate, question, entries, np.sort(changed))
-        left = int(np.isin(lines.sets[lines.steps.board[:-1]], spoiled).sum())
-        if not changed or left >= fewest:
-            more = _more_entries(certificate, question, lines, spoiled, widen)
-            if more:
-                certificate, entries = _with(more, certificate, question, entries)
-                starts = check_start(certificate, question)
-            elif not changed:
-                break
-        fewest = min(left, fewest)
-    reached = _reached(entries, starts)
-    return replace(certificate, keys=certificate.keys[reached], moves=certificate.moves[reached])
-
-
-def _reached(entries: Entries, starts: list[int]) -> NDArray[np.bool_]:
-    """bool[n]: the entries that lines come to."""
-    reached = np.zeros(len(entries.after), np.bool_)
-    first = np.concatenate([[0], np.cumsum(entries.sizes, dtype=np.int64)])
-    mark_reached(first, entries.reply, np.array(starts, np.int64), reached)
-    return reached
-
-
-def _spoiled(certificate: Certificate, lines: Lines, reached: NDArray[np.bool_]) -> list[int]:
-    """The sets of boards that lines come to and in which superko forbids a move of the player's, or might."""
-    rules, found = get_rules(certificate.promise.rules), []
-    live = set(lines.sets[lines.steps.board[:-1][reached]].tolist())
-    for number, doors in lines.doors().items():
-        if number not in live:
-            continue
-        try:
-            check_repetition(doors, lines.node, rules, _MOST_STEPS)
-        except RepetitionError:
-            found.append(number)
-    return found
-
-
-class _Way(NamedTuple):
-    """A move of an entry, within a set of boards."""
-
-    move: int
-    after: int | None
-    """The board after it, if that is in the set."""
-    replies: frozenset[int]
-    """The boards after the replies to it, as far as they are in the set."""
-
-
-def _lead_out(certificate: Certificate, question: Question, lines: Lines, number: int) -> list[int]:
-    """Give the entries of a set moves that lead out of it. Returns the entries that were changed.
-
-    Boards are freed one after the other: one is free if each entry on it has a move to a free board, and the replies to
-    that lead to boards that were freed before. So no line comes back to a free board."""
-    sets = lines.sets[lines.steps.board[:-1]]
-    entries = defaultdict[int, list[tuple[int, list[_Way]]]](list)  # by board: (place, ways)
-    for place in np.flatnonzero(sets == number).tolist():
-        entries[int(lines.steps.board[place])].append((place, _ways(certificate, question, lines, number, place)))
-    when = dict[int, float]()  # boards were freed
-    free = dict[int, int]()
-    for turn in count(1):
-        freed = dict[int, list[tuple[int, _Way]]]()
-        for board in entries.keys() - when.keys():
-            chosen = [(place, _way_out(ways, when, entries)) for place, ways in entries[board]]
-            if all(way is not None for _, way in chosen):
-                freed[board] = [(place, way) for place, way in chosen if way is not None]
-        if not freed:
+        spoiled = strategy.spoiled()
+        report(f"looking for other moves in {len(spoiled):,} positions, because of superko")
+        if not len(spoiled) or not strategy.lead_out(spoiled):
             break
-        for board, chosen_ways in freed.items():
-            when[board] = turn
-            for place, way in chosen_ways:
-                free[place] = way.move
-                if way.after is not None:
-                    when.setdefault(way.after, turn - 0.5)
-    changed = [place for place, move in free.items() if certificate.moves[place] != move]
-    certificate.moves[changed] = [free[place] for place in changed]
-    return changed
+    return strategy.used()
 
 
-def _ways(certificate: Certificate, question: Question, lines: Lines, number: int, place: int) -> list[_Way]:
-    """The moves of an entry after which lines stay in its set, or leave it for good; those that leave first."""
-    keys, board, sets = certificate.keys, lines.steps.board, lines.sets
-    visited, todo = np.zeros(len(board), np.bool_), np.empty(len(board), np.int32)
-    ways = []
-    for move in range(-1, question.size**2):
-        seen = look_at(lines.work, question, keys, keys[place : place + 1], np.array([move], np.int8))
-        if isinstance(seen, Fault):
-            continue
-        reached = sets[board[seen.reply]]
-        if any(can_come_to(lines.steps, sets, reply, number, visited, todo) for reply in seen.reply[reached > number]):
-            continue
-        after = lines.board_of(int(seen.after[0]) << 6) if seen.after[0] >= 0 else None
-        inside = after if after is not None and sets[after] == number else None
-        ways.append(_Way(move, inside, frozenset(board[seen.reply[reached == number]].tolist())))
-    return sorted(ways, key=lambda way: (way.after is not None, len(way.replies)))
+class _Strategy:
+    """A strategy that is being changed."""
+
+    def __init__(self, certificate: Certificate, widen: Widen) -> None:
+        self._certificate = replace(certificate, moves=certificate.moves.copy())
+        self._question, self._work = question_of(certificate), new_work(certificate.promise.size)
+        self._entries, self._widen = check_entries(certificate, self._question), widen
+        self._asked = set[int]()  # positions that the solver was asked for
+
+    def used(self) -> Certificate:
+        """Without the entries that no line comes to."""
+        certificate, reached = self._certificate, self._reached()
+        return replace(certificate, keys=certificate.keys[reached], moves=certificate.moves[reached])
+
+    def spoiled(self) -> Places:
+        """The entries of all sets of boards that lines come to and in which superko forbids a move of the player's, or
+        might."""
+        certificate, rules = self._certificate, get_rules(self._certificate.promise.rules)
+        lines = Lines(certificate, self._question, self._entries, check_start(certificate, self._question))
+        sets = lines.sets[lines.steps.board[:-1]]
+        live, found = set(sets[self._reached()].tolist()), []
+        for number, doors in lines.doors().items():
+            if number not in live:
+                continue
+            try:
+                check_repetition(doors, lines.node, rules, _MOST_STEPS)
+            except RepetitionError:
+                found.append(number)
+        return np.flatnonzero(np.isin(sets, found))
+
+    def lead_out(self, spoiled: Places) -> bool:
+        """Give these entries, and others around them where it must be, moves that lead away from them for good. False
+        if nothing could be changed."""
+        keys, is_changed = self._certificate.keys[spoiled], False
+        for _ in range(_STEPS):
+            region = np.searchsorted(self._certificate.keys, keys)
+            backwards = turned_round(self._first(), self._entries.reply)
+            comes = np.zeros(len(self._certificate.keys), np.bool_)
+            mark_reached(backwards[0], backwards[1], region, comes)
+            ways = {place: self._ways(place) for place in region.tolist()}
+            boards = dict(zip(ways, (self._certificate.keys[region] >> 6).tolist(), strict=True))
+            free = ways_out(ways, boards, comes)
+            is_changed |= self._take(free)
+            reached = self._reached()
+            stuck = [place for place in ways if place not in free and reached[place]]
+            if not stuck:
+                break
+            near = {reply for place in stuck for way in ways[place] for reply in way.replies if comes[reply]}
+            if near <= ways.keys():
+                near = {place for place in _before(backwards, stuck) if reached[place]}
+            keys = np.union1d(keys, self._certificate.keys[list(near)])
+            is_changed |= self._add_entries(self._certificate.keys[stuck])
+        return is_changed
+
+    def _ways(self, place: int) -> list[Way]:
+        """All moves of an entry with which the claim is kept, as far as the strategy has positions for it; its own move
+        first."""
+        keys, found = self._certificate.keys, list[Way]()
+        own = int(self._certificate.moves[place])
+        for move in [own, *(move for move in range(-1, self._question.size**2) if move != own)]:
+            seen = look_at(self._work, self._question, keys, keys[place : place + 1], np.array([move], np.int8))
+            if isinstance(seen, Entries):
+                found.append(Way(move, int(seen.after[0]), seen.reply.tolist()))
+        return found
+
+    def _take(self, ways: dict[int, Way]) -> bool:
+        """Give entries the moves of these ways. Whether any of them is another one."""
+        moves = self._certificate.moves
+        changed = np.array(sorted(place for place, way in ways.items() if moves[place] != way.move), np.int64)
+        moves[changed] = [ways[place].move for place in changed.tolist()]
+        self._entries = _seen_again(self._certificate, self._question, self._entries, changed)
+        return len(changed) > 0
+
+    def _add_entries(self, keys: NDArray[np.int64]) -> bool:
+        """Ask the solver for entries after moves in these positions to which there is no answer so far. Whether it has
+        found any."""
+        found = dict[int, int]()
+
+        def is_known(key: int) -> bool:
+            return key in found or self._certificate.place(key) is not None
+
+        for key in keys:
+            count = replies(self._work, self._question, key, self._question.color)
+            for number in self._work.reached[:count].tolist():
+                if number >= 0 and number not in self._asked:
+                    self._asked.add(number)
+                    found.update(self._widen(number, is_known))
+        if found:
+            self._certificate, self._entries = _with(found, self._certificate, self._question, self._entries)
+        return bool(found)
+
+    def _first(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self._entries.sizes, dtype=np.int64)])
+
+    def _reached(self) -> NDArray[np.bool_]:
+        """bool[n]: the entries that lines come to."""
+        reached = np.zeros(len(self._certificate.keys), np.bool_)
+        starts = np.array(check_start(self._certificate, self._question), np.int64)
+        mark_reached(self._first(), self._entries.reply, starts, reached)
+        return reached
 
 
-def _way_out(ways: list[_Way], when: dict[int, float], entries: Container[int]) -> _Way | None:
-    """The first move to a board that is free, or that can be freed now since no entry is on it."""
-    for way in ways:
-        if not way.replies <= when.keys():
-            continue
-        if way.after is None or (way.after not in when and way.after not in entries):
-            return way
-        if way.after in when and all(when[board] < when[way.after] for board in way.replies):
-            return way
-    return None
+def _before(backwards: Backwards, places: list[int]) -> list[int]:
+    """The entries from which a line comes to one of these by a move and a reply."""
+    begin, before = backwards
+    return [int(one) for place in places for one in before[begin[place] : begin[place + 1]]]
 
 
 def _seen_again(certificate: Certificate, question: Question, entries: Entries, places: NDArray[np.int64]) -> Entries:
@@ -162,24 +170,6 @@ def _seen_again(certificate: Certificate, question: Question, entries: Entries, 
     reply = np.empty(len(is_old), np.int32)
     reply[is_old], reply[~is_old] = old, fresh.reply
     return entries._replace(reply=reply)
-
-
-def _more_entries(
-    certificate: Certificate, question: Question, lines: Lines, spoiled: list[int], widen: Widen
-) -> dict[int, int]:
-    """Entries for moves that the strategy has no answer to so far, in spoiled sets."""
-    work, found = new_work(question.size), dict[int, int]()
-
-    def is_known(key: int) -> bool:
-        return key in found or certificate.place(key) is not None
-
-    places = np.flatnonzero(np.isin(lines.sets[lines.steps.board[:-1]], spoiled))
-    for own in certificate.keys[places]:
-        moves = replies(work, question, own, question.color)
-        for number in work.reached[:moves].tolist():
-            if number >= 0:
-                found.update(widen(number, is_known))
-    return found
 
 
 def _with(
