@@ -12,6 +12,7 @@ from tengen.games.go.board import NO_CELL
 from tengen.solve.certificate import Certificate, position_code
 from tengen.solve.check_circles import NOWHERE, Steps, connected_sets, mark_doors
 from tengen.solve.check_moves import KEPT, Question, answer, least_image, new_work, replies
+from tengen.solve.check_order import ordered_sets
 from tengen.solve.repetition import Node
 
 Position = tuple[int, bool]
@@ -45,15 +46,17 @@ class Lines:
         )
         self.sets = connected_sets(self.steps, len(self._boards) + 1)
         self._is_circle = np.bincount(self.sets) > 1
+        ordered = ordered_sets(self.steps, self.sets, self._is_circle, np.append(entries.ends > 0, False))
+        self._is_circle[list(ordered)] = False
         self.node = cache(self._node)
 
     def circles(self) -> NDArray[np.bool_]:
-        """bool[n]: the entries from which a line can come back to the same stones."""
+        """bool[n]: the entries from which a move of the player's might come back to the same stones."""
         inside: NDArray[np.bool_] = self._is_circle[self.sets[self.steps.board[:-1]]]
         return inside
 
     def doors(self) -> dict[int, list[Position]]:
-        """For each set in which lines can go round in circles, the positions where they come in.
+        """For each set in which the player might come back to the same stones, the positions where lines come in.
 
         In one image, for the others are the same: unless the set has a board that is its own image, where the move that
         stands for all images may not be an image of itself. Then in all of them."""
