@@ -67,17 +67,16 @@ class _Strategy:
         """The entries of all sets of boards that lines come to and in which superko forbids a move of the player's, or
         might."""
         certificate, rules = self._certificate, get_rules(self._certificate.promise.rules)
-        lines = Lines(certificate, self._question, self._entries, check_start(certificate, self._question))
-        sets = lines.sets[lines.steps.board[:-1]]
-        live, found = set(sets[self._reached()].tolist()), []
+        reached = self._reached()
+        entries = _only(reached, self._entries)
+        lines = Lines(certificate, self._question, entries, check_start(certificate, self._question))
+        found = []
         for number, doors in lines.doors().items():
-            if number not in live:
-                continue
             try:
                 check_repetition(doors, lines.node, rules, _MOST_STEPS)
             except RepetitionError:
                 found.append(number)
-        return np.flatnonzero(np.isin(sets, found))
+        return np.flatnonzero(np.isin(lines.sets[lines.steps.board[:-1]], found) & reached)
 
     def lead_out(self, spoiled: Places) -> bool:
         """Give these entries, and others around them where it must be, moves that lead away from them for good. False
@@ -155,6 +154,16 @@ def _before(backwards: Backwards, places: list[int]) -> list[int]:
     """The entries from which a line comes to one of these by a move and a reply."""
     begin, before = backwards
     return [int(one) for place in places for one in before[begin[place] : begin[place + 1]]]
+
+
+def _only(kept: NDArray[np.bool_], entries: Entries) -> Entries:
+    """The entries as if lines ended with the moves of all but the kept ones: bool[n]."""
+    return Entries(
+        np.where(kept, entries.after, KEPT),
+        np.where(kept, entries.sizes, 0).astype(np.int32),
+        np.where(kept, entries.ends, 1).astype(np.int32),
+        entries.reply[np.repeat(kept, entries.sizes)],
+    )
 
 
 def _seen_again(certificate: Certificate, question: Question, entries: Entries, places: NDArray[np.int64]) -> Entries:

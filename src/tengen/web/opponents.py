@@ -55,7 +55,7 @@ _GO19: Final = (
     Opponent(
         "strongest",
         "alphago:go19,lambda=1,seconds=5",
-        "7 of 12 games against GNU Go level 10, on one core",
+        "14 of 20 games against GNU Go level 10, on one core",
     ),
 )
 _MICROCHESS: Final = (
