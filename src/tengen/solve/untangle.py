@@ -29,7 +29,7 @@ Places = NDArray[np.int64]
 """Which entries of a certificate."""
 
 _ROUNDS = 20
-_MOST_STEPS = 20_000  # to follow in a set of boards; one with more lines is taken for spoiled
+_MOST_STEPS = 1_000_000  # to follow in a set of boards; one with more lines is taken for spoiled
 _STEPS = 30  # by which the region that is changed may grow
 
 
