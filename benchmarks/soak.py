@@ -115,7 +115,7 @@ class Learner:
         subprocess.run(
             self._command("--iterations", last), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        zero_account(self._folder)
+        zero_account(self._folder, is_long=True)
 
     def _start(self) -> None:
         self._process = subprocess.Popen(

@@ -1,7 +1,8 @@
 """The account of a run of `tengen learn zero`, whose games depend on when it was killed.
 
 Every position lies in one chunk, chunks follow one another without a gap, every round is there once, and what a round
-says of positions, games and steps is what its chunks hold.
+says of positions, games and steps is what its chunks hold. Of a long run, the oldest chunks are deleted when nothing is
+learned from them any more.
 """
 
 import math
@@ -20,13 +21,18 @@ def done_zero(folder: Path) -> tuple[int, ...]:
     return facts[-1].end if facts else 0, sum(1 for _ in folder.glob("models/*.safetensors"))
 
 
-def zero_account(folder: Path) -> dict[str, Any]:
-    """Check the account of a finished run; what every run of it has in common."""
+def zero_account(folder: Path, is_long: bool = False) -> dict[str, Any]:
+    """Check the account of a finished run; what every run of it has in common. A long run begins with its oldest chunk,
+    and the round after."""
     settings, lines = read_settings(folder), read_metrics(folder)
     rounds = int(settings["iterations"])
     assert [line["iteration"] for line in lines] == list(range(1, rounds + 1))
     chunks = ChunkFolder(folder / "chunks", tidy=False)
-    end = games = step = 0
+    end = games = step = skipped = 0
+    if is_long:
+        oldest = chunks.facts[0]
+        end, skipped = oldest.first, oldest.iteration
+        games, step = oldest.games - len(chunks.read_games(oldest).winner), lines[skipped - 1]["step"]
     contents: set[bytes] = set()
     for facts in chunks.facts:
         packed, played = chunks.read(facts), chunks.read_games(facts)
@@ -36,7 +42,7 @@ def zero_account(folder: Path) -> dict[str, Any]:
         assert facts.games == games
         contents.add(packed.planes.tobytes() + packed.policy.tobytes() + played.moves.tobytes())
     assert len(contents) == len(chunks.facts), "two chunks hold the same games"
-    for line in lines:
+    for line in lines[skipped:]:
         own = [facts for facts in chunks.facts if facts.iteration == line["iteration"]]
         positions = sum(facts.positions for facts in own)
         step += max(1, math.ceil(positions * float(settings["reuse"]) / int(settings["batch"])))
