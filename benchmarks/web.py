@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from tests.web.chromium import Chromium, find_chromium
+from tests.web.clicks import paste
 from tests.web.test_fuzz import AT_ONCE, request_something, send_some
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
@@ -299,11 +300,7 @@ class WalkedStudy:
         chromium.wait("document.querySelector('textarea') !== null")
         points = enumerate(_points(self._rng, 40))
         record = "(;GM[1]SZ[9]KM[7]" + "".join(f";{'BW'[i % 2]}[{m}]" for i, m in points) + ")"
-        chromium.run(
-            f"(() => {{ const area = document.querySelector('textarea'); area.value = {json.dumps(record)};"
-            " area.dispatchEvent(new Event('input', {bubbles: true})); })()"
-        )
-        chromium.click("button", "Continue")
+        paste(chromium, record)
         chromium.wait("document.querySelectorAll('.tree .node').length > 30")
         chromium.press("a")
 

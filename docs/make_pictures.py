@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.web import Server, browser, serving
 from tests.web.chromium import Chromium
-from tests.web.clicks import moves, my_turn, play, saved, start
+from tests.web.clicks import moves, my_turn, paste, play, saved, start
 
 from tengen.agents.registry import load_agent
 from tengen.games import go
@@ -63,14 +63,10 @@ def _play(chromium: Chromium, server: Server, take: Take) -> str:
     return saved(chromium)
 
 
-def _paste(chromium: Chromium, server: Server, room: str, record: str) -> None:
+def _open(chromium: Chromium, server: Server, room: str, record: str) -> None:
     chromium.open(f"{server.address}/?{room}#/{room}", WIDTH)
     chromium.wait(f"location.search === '?{room}' && document.querySelector('textarea') !== null")
-    chromium.run(
-        f"(() => {{ const area = document.querySelector('textarea'); area.value = {json.dumps(record)};"
-        " area.dispatchEvent(new Event('input', {bubbles: true})); })()"
-    )
-    chromium.click("button", "Continue")
+    paste(chromium, record)
 
 
 def _walk(chromium: Chromium) -> None:
@@ -82,7 +78,7 @@ def _walk(chromium: Chromium) -> None:
 
 
 def _analyse(chromium: Chromium, server: Server, record: str, take: Take) -> None:
-    _paste(chromium, server, "analyse", record)
+    _open(chromium, server, "analyse", record)
     chromium.wait(f"document.querySelectorAll('.tree .node').length > {MOVES - 4}")
     chromium.click(".card button", "Start")
     chromium.wait("document.querySelector('.chart') !== null")
@@ -95,7 +91,7 @@ def _analyse(chromium: Chromium, server: Server, record: str, take: Take) -> Non
 
 
 def _explain(chromium: Chromium, server: Server, record: str, take: Take) -> None:
-    _paste(chromium, server, "explain", record)
+    _open(chromium, server, "explain", record)
     _walk(chromium)
     chromium.wait("document.querySelectorAll('.numbers tbody tr').length > 5")
     for _ in range(4):

@@ -20,6 +20,15 @@ def start(chromium: Chromium, served: Served, **setup: Any) -> None:
     chromium.wait("document.querySelector('.board') !== null")
 
 
+def paste(chromium: Chromium, record: str) -> None:
+    """Paste a record into the form of Analyse or Explain, and open it."""
+    chromium.run(
+        f"(() => {{ const area = document.querySelector('textarea'); area.value = {json.dumps(record)};"
+        " area.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    chromium.click("button", "Continue")
+
+
 def play(chromium: Chromium, name: str, size: int = 5) -> None:
     """Click a point of a Go board."""
     edge = 0.62 * max(0.62, min(1.35, size / 9))

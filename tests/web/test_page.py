@@ -1,12 +1,10 @@
 """The page in a real Chromium: whole games by clicks, taking back, counting, saving, a reload in the middle."""
 
-import json
-
 from tengen.agents.registry import load_agent
 from tengen.games import go
 
 from .chromium import Chromium
-from .clicks import WIDE, move_piece, moves, my_turn, play, saved, start
+from .clicks import WIDE, move_piece, moves, my_turn, paste, play, saved, start
 from .served import Served
 
 
@@ -71,9 +69,7 @@ RECORD = "(;GM[1]SZ[5]KM[3.5]PB[<b>A</b>]C[<img src=x onerror=alert(1)>];B[cc];W
 def test_a_record_is_walked_through_and_analysed(chromium: Chromium, served: Served) -> None:
     chromium.open(f"{served.address}/?analyse#/analyse", *WIDE)
     chromium.wait("location.search === '?analyse' && document.querySelector('textarea') !== null")
-    paste = "(() => { const area = document.querySelector('textarea'); area.value = %s;"
-    chromium.run(paste % json.dumps(RECORD) + " area.dispatchEvent(new Event('input', {bubbles: true})); })()")
-    chromium.click("button", "Continue")
+    paste(chromium, RECORD)
     chromium.wait("document.querySelectorAll('.tree .node').length === 8")
     assert chromium.run("document.querySelectorAll('.comment img, .small-print b').length") == 0
     chromium.wait_for_text("<img src=x onerror=alert(1)>")
