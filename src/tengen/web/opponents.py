@@ -38,11 +38,15 @@ _GO: Final = (
 )
 _UCT: Final = Opponent("strongest", "uct:seconds=3")
 _GO9: Final = (
-    Opponent("club", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
+    *_GO[:-1],
+    Opponent("improving", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
+    Opponent("club", "uct:playouts=2000"),
     Opponent("strong", "zero:go9,sims=100", "91.7% of 30 games against GNU Go level 10"),
     Opponent("strongest", "alphago:seconds=2", "with one second a move 100 of 100 games against GNU Go level 10"),
 )
+_RATINGS9: Final = (0, 406, 662, 913, 973, 1360, None)
 _GO5: Final = (
+    *_GO,
     Opponent("club", "zero:go5,sims=4"),
     Opponent(
         "strongest", "zero:go5,sims=256", "as Black with 64 simulations 100 of 100 games against uct:playouts=10000"
@@ -50,6 +54,7 @@ _GO5: Final = (
 )
 _RATINGS5: Final = (0, 465, 670, 736, 766, 844)
 _GO19: Final = (
+    *_GO,
     Opponent("club", "fast-policy", "loses to GNU Go level 1"),
     Opponent("strong", "policy:go19", "its forerunner: 25% of 20 games against GNU Go level 10, without search"),
     Opponent(
@@ -112,11 +117,11 @@ def _in_go(state: Any) -> tuple[Opponent, ...]:
     """Networks play the boards that they have learned, counted by area; playouts play all of them."""
     by_area = get_rules(state.rules).scoring == "area"
     if by_area and state.size == 9:
-        return (*_GO, *_GO9)
+        return _rated(_GO9, _RATINGS9)
     if by_area and state.size == 5 and state.komi == 3.5:
-        return _rated((*_GO, *_GO5), _RATINGS5)
+        return _rated(_GO5, _RATINGS5)
     if by_area and state.size == 19:
-        return (*_GO, *_GO19)
+        return _GO19
     return (*_GO, _LEVEL10, _UCT)
 
 
