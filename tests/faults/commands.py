@@ -106,6 +106,11 @@ def _download(inputs: Inputs) -> list[str]:
     return ["data", "download", "--mirror", inputs.site.url, "--out", "."]
 
 
+def _bytes_there(folder: Path) -> tuple[int, ...]:
+    """Of archives, finished or not; the notes beside unfinished ones go with them."""
+    return (sum(path.stat().st_size for pattern in ("*.tar.gz", "*.part") for path in folder.glob(pattern)),)
+
+
 def _downloaded(folder: Path) -> Result:
     manifest = json.loads((folder / "manifest.json").read_bytes())["archives"]
     known = {entry["name"]: [entry["sha256"], entry["games"]] for entry in manifest}
@@ -229,9 +234,7 @@ def _tables(inputs: Inputs) -> list[str]:
 
 
 COMMANDS: Final = {
-    "download": Command(
-        _download, lambda folder: (sum(path.stat().st_size for path in folder.glob("*.tar.gz*")),), _downloaded
-    ),
+    "download": Command(_download, _bytes_there, _downloaded),
     "build": Command(_build, _built, lambda folder: _files(folder, "out/*")),
     "supervised": Command(_supervised, lambda folder: (_progress(folder, "step"),), _trained),
     "zero": Command(_zero, done_zero, zero_account),

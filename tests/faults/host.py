@@ -10,6 +10,7 @@ process group of its own, with all that it starts.
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 
@@ -28,14 +29,21 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             _run(tengen, request)
+        _lead_a_group(child)  # here and in the child, for either may be the first to need it
         print(child, flush=True)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
+def _lead_a_group(process: int) -> None:
+    """Make a process, with 0 this one, the leader of a group of its own."""
+    with suppress(ProcessLookupError):  # it has ended
+        os.setpgid(process, process)
+
+
 def _run(tengen: Any, request: dict[str, Any]) -> None:
     """In the child: the command, as if from a shell; never returns."""
-    os.setsid()
+    _lead_a_group(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1)

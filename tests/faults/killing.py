@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -86,6 +87,7 @@ class Host:
     def _attempt(self, arguments: Sequence[str], folder: Path, moment: Moment | None) -> Attempt:
         folder.mkdir(parents=True, exist_ok=True)
         log = folder.with_suffix(".log")
+        log.write_text("")  # in case that it is killed before it can open it
         self._send({"arguments": list(arguments), "folder": str(folder), "log": str(log)})
         child = int(self._answer(_LONGEST) or 0)
         began, changes, seen = time.monotonic(), 0, _snapshot(folder)
@@ -93,7 +95,7 @@ class Host:
             if moment is not None and changes >= moment.changes:
                 code = self._answer(moment.seconds)
                 if code is None:
-                    os.killpg(child, signal.SIGKILL)
+                    _kill(child)
                     code = self._answer(_LONGEST)
             else:
                 code = self._answer(_POLL)
@@ -101,7 +103,7 @@ class Host:
             changes, seen = changes + (now != seen), now
             if code is not None:
                 return Attempt(int(code), changes, time.monotonic() - began, log.read_text(errors="replace"))
-        os.killpg(child, signal.SIGKILL)
+        _kill(child)
         self._answer(_LONGEST)
         raise Fault(f"tengen {' '.join(arguments)} did not end within {_LONGEST:.0f} seconds; see {log}")
 
@@ -119,6 +121,11 @@ class Host:
         if not line:
             raise Fault("the host of the commands has ended")
         return line
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError):  # it has ended meanwhile
+        os.killpg(group, signal.SIGKILL)
 
 
 def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:

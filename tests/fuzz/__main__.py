@@ -20,7 +20,7 @@ from .mutation import mutate
 from .targets import TARGETS
 
 FOUND = Path(__file__).parent / "found"
-_IN_A_ROW = 100  # inputs of a target before it is the next one's turn
+_IN_A_ROW, _TURN = 500, 1.0  # inputs of a target, or seconds, after which it is the next one's turn
 _SLOW = 20.0  # seconds of the processor after which an input counts as a fault
 _DEAD = 600  # seconds after which the program is ended, with all its stacks
 
@@ -70,11 +70,12 @@ def _fuzz(names: list[str], seed: int, seconds: float, most: int, state: Path) -
     end = time.monotonic() + seconds
     while time.monotonic() < end and not _stopped and not 0 < most <= sum(done.values()):
         for name in names:
+            began = time.monotonic()
             for number in range(done[name], done[name] + _IN_A_ROW):
                 data = input_number(name, number, seed, good[name])
                 current.write_bytes(name.encode() + b"\n" + data)
                 faults += _try(name, data)
-                if time.monotonic() > end or _stopped:
+                if time.monotonic() > min(end, began + _TURN) or _stopped:
                     break
             done[name] = number + 1
             state.write_text(json.dumps(done))
