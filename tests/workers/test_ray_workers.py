@@ -53,7 +53,7 @@ def cluster() -> Iterator[TwoNodes]:
 
 @pytest.fixture(scope="module")
 def workers(cluster: TwoNodes) -> Iterator[RayWorkers]:
-    workers = RayWorkers(cluster.address, 0, Adder, lambda number: (number,))
+    workers = RayWorkers(cluster.address, "CPU", 0, Adder, lambda number: (number,))
     workers.start()
     yield workers
     workers.close()

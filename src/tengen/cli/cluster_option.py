@@ -27,11 +27,11 @@ def hosts_at(cluster: str | None) -> "Hosts":
     return cluster_hosts(cluster) or LocalWorkers
 
 
-def cluster_hosts(cluster: str | None) -> "Hosts | None":
-    """Who makes workers on the cluster at this address; None without a cluster."""
+def cluster_hosts(cluster: str | None, device: str = "cpu") -> "Hosts | None":
+    """Who makes workers on the cluster at this address, one for each device of this kind; None without a cluster."""
     from tengen.workers.ray_workers import ray_hosts
 
-    return None if cluster is None else ray_hosts(cluster)
+    return None if cluster is None else ray_hosts(cluster, "CPU" if device == "cpu" else "GPU")
 
 
 def as_option(cluster: str | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ _PANELS: Final = {
     "Policy gradient": ("updates", "update_games", "match_games"),
     "Value": ("value_encoder", "value_network", "value_games", "value_passes"),
     "Ablation": ("ablation_games", "ablation_seconds"),
-    "Machine": ("workers", "seed"),
+    "Machine": ("workers", "device", "seed"),
 }
 
 

@@ -29,7 +29,7 @@ PANELS: Final = {
     "Network": ("encoder", "network", "both", "policy", "keep_weights", "attempts", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "batch"),
     "Measures": ("match_games", "epoch", "validate", "patience"),
-    "Machine": ("workers", "threads", "loaders", "backend", "bf16", "checkpoint", "keep"),
+    "Machine": ("workers", "threads", "device", "loaders", "backend", "bf16", "checkpoint", "keep"),
 }
 
 

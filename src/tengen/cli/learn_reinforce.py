@@ -24,7 +24,7 @@ PANELS: Final = {
         "seed",
     ),
     "Length": ("updates", "hours", "measure", "match_games"),
-    "Machine": ("workers", "threads", "backend", "bf16", "keep"),
+    "Machine": ("workers", "threads", "device", "backend", "bf16", "keep"),
 }
 
 

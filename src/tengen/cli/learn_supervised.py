@@ -18,7 +18,7 @@ PANELS: Final = {
     "Network": ("encoder", "network", "start_from", "value_weight", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing", "batch"),
     "Length": ("positions", "hours", "epoch", "validate", "patience"),
-    "Machine": ("threads", "loaders", "bf16", "checkpoint"),
+    "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),
 }
 
 
@@ -78,7 +78,9 @@ def supervised(
     console.print(f"{what}; all settings: {folder / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingScreen(console) as progress:
         try:
-            best = learn_supervised(config, folder, progress.show, hosts=cluster_hosts(cluster), workers=workers)
+            best = learn_supervised(
+                config, folder, progress.show, hosts=cluster_hosts(cluster, config.device), workers=workers
+            )
         except KeyboardInterrupt:
             _say_how_to_resume(progress, config, folder, cluster)
             raise typer.Exit(130) from None

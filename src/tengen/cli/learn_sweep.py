@@ -18,7 +18,7 @@ PANELS: Final = {
     "Length of every run": ("positions", "hours", "epoch", "validate"),
     "Optimiser of every run": ("rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing"),
     "Network of every run": ("average", "symmetries", "seed"),
-    "Machine": ("threads", "loaders", "bf16", "checkpoint"),
+    "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),
 }
 
 

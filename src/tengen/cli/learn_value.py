@@ -27,7 +27,7 @@ PANELS: Final = {
     "Records": ("records", "records_share"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "batch"),
     "Length": ("positions", "hours", "epoch", "validate", "patience"),
-    "Machine": ("threads", "loaders", "bf16", "checkpoint"),
+    "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),
 }
 
 

@@ -109,9 +109,11 @@ def learn_alphago(
     """
     from tengen.learn.alphago_report import write_alphago_report
     from tengen.learn.alphago_stages import STAGES
+    from tengen.learn.device import find_device
 
     config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
     out = Path(out)
+    find_device(config.device)
     stages = [stage for stage in STAGES if stage.applies(config)]
     directory = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(AlphaGoConfig()))
     try:

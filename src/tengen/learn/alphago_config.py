@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from tengen.learn.run_directory import CONFIG_FILE, RunDirectoryError, read_settings
 
-FREE_SETTINGS: Final = frozenset({"workers", "ablation_games", "match_games"})
+FREE_SETTINGS: Final = frozenset({"workers", "device", "ablation_games", "match_games"})
 """What may change when a run is resumed."""
 
 
@@ -54,6 +54,7 @@ class AlphaGoConfig:
     ablation_seconds: Annotated[float, "Seconds a move in the ablation."] = 0.1
 
     workers: Annotated[int, "Processes that play; 0: one a core."] = 0
+    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
     seed: Annotated[int, "Random seed of everything."] = 1
 
     def __post_init__(self) -> None:

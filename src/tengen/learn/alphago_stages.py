@@ -65,6 +65,7 @@ def learn_policy(run: Run) -> Figures:
             epoch=max(1, config.positions // 20),
             average=0.999,
             komi_spread=4.0 if config.encoder == "compact-komi" else 0.0,
+            device=config.device,
             seed=config.seed,
         ),
         run.path / "policy",
@@ -100,6 +101,7 @@ def strengthen_policy(run: Run) -> Figures:
         measure=max(1, config.updates // 10),
         workers=config.workers,
         threads=config.workers,
+        device=config.device,
         seed=config.seed,
     )
     best = learn_reinforce(settings, run.path / "reinforce", show, hosts=run.hosts)
@@ -135,6 +137,7 @@ def learn_values(run: Run) -> Figures:
             positions=positions,
             epoch=max(1, positions // 20),
             workers=config.workers or cores(),
+            device=config.device,
             seed=config.seed,
             **(shared or own),
         ),

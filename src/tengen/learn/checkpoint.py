@@ -37,7 +37,7 @@ def save_checkpoint(
         }
     tensors["random"] = torch.get_rng_state()
     _keep_last(path)
-    arrays = {name: value.detach().numpy() for name, value in tensors.items()}
+    arrays = {name: value.detach().cpu().numpy() for name, value in tensors.items()}
     save_arrays(path, arrays, {"progress": json.dumps(progress)})
 
 

@@ -51,10 +51,11 @@ class Alone:
 class Group(Alone):
     """The group of several processes, one of which is this one."""
 
-    def __init__(self, store: Any, rank: int, size: int) -> None:
-        """Wait for all others; they meet at the store, which is one of torch.distributed."""
+    def __init__(self, store: Any, rank: int, size: int, device: torch.device) -> None:
+        """Wait for all others; they meet at the store, which is one of torch.distributed, and train on the device."""
         self.rank, self.size = rank, size
-        distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
+        kind = "cpu:gloo,cuda:nccl" if distributed.is_nccl_available() and device.type == "cuda" else "gloo"
+        distributed.init_process_group(kind, store=store, rank=rank, world_size=size, timeout=PATIENCE)
 
     def share(self, positions: int, batch: int) -> float:
         """Which share of a batch these positions of this process are."""

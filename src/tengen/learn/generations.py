@@ -28,6 +28,7 @@ import torch
 from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
+from tengen.learn.device import find_device
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, usual_settings
 from tengen.learn.generations_games import (
     CHUNK,
@@ -98,6 +99,7 @@ def _check(config: GenerationsConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     spec = config.spec()
     spec.game.check_search(spec.options)
+    find_device(config.device)
     for after in config.sides().values():
         try:
             name, arguments = parse_network(network_config(config, after).network)

@@ -23,10 +23,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tengen.encode.game_spec import GameSpec
+from tengen.learn.device import answers
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_games import GenerationGames
 from tengen.learn.loader import draw_positions
-from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training import CALIBRATION, Trainer
 from tengen.nets.model_file import ModelCard
@@ -170,9 +170,10 @@ class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
         losses, right, hits, won = 0.0, 0, 0, 0
         for start in range(0, len(numbers), _AT_ONCE):
             batch = self._test.read(numbers[start : start + _AT_ONCE])
-            with torch.inference_mode(), autocast(self.config.bf16):
-                output = network(torch.from_numpy(batch.planes))
+            with torch.inference_mode():
+                output = answers(network, batch.planes, self.config.bf16)
             logits = output.outcome
+            assert logits is not None
             wanted = torch.from_numpy(batch.outcomes)
             losses += float(functional.cross_entropy(logits.float(), wanted, reduction="sum"))
             right += int((logits.argmax(dim=1) == wanted).sum())

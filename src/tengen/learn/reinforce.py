@@ -24,6 +24,7 @@ from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
+from tengen.learn.device import find_device
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.reinforce_config import FIXED_SETTINGS, ReinforceConfig
@@ -114,6 +115,7 @@ def learn_reinforce(
 
 def _checked(config: ReinforceConfig) -> ReinforceConfig:
     """The configuration with what follows from the model; ValueError if the model does not suit it."""
+    find_device(config.device)
     card = read_card(find_model(config.start_from))
     parts = card.architecture()
     if not parts.policy:

@@ -19,7 +19,9 @@ BASELINES: Final = ("none", "mean", "value")
 BACKENDS: Final = ("int8", "openvino")
 FIXED_SETTINGS: Final = frozenset({"start_from", "rules", "komi", "limit", "optimizer", "seed"})
 """What a run is; everything else may change when it goes on."""
-MACHINE_SETTINGS: Final = frozenset({"updates", "hours", "workers", "threads", "keep", "measure", "match_games"})
+MACHINE_SETTINGS: Final = frozenset(
+    {"updates", "hours", "workers", "threads", "device", "keep", "measure", "match_games"}
+)
 """What is of no interest to who reads a model's card."""
 
 
@@ -70,6 +72,7 @@ class ReinforceConfig:
     seed: Annotated[int, "Random seed."] = 1
     workers: Annotated[int, "Threads that play; 0: one a core."] = 0
     threads: Annotated[int, "Threads that train; 0: one a core."] = 0
+    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
     backend: Annotated[str, "How networks play: int8, in 8-bit integers, or openvino, in floats."] = "int8"
     bf16: Annotated[bool, "Train in 16-bit bfloat if the processor can: up to twice as fast."] = True
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
+from tengen.learn.device import answers, find_device
 from tengen.learn.optimizers import DivergedError, build_optimizer
-from tengen.learn.precision import autocast
 from tengen.learn.reinforce_config import MACHINE_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import BOTH, Experience, LearnedPositions, PositionReader
 from tengen.nets.model_file import ModelCard, load_network, save_model
@@ -73,6 +73,7 @@ class ReinforceTrainer:
     def __init__(self, config: ReinforceConfig, start: Path) -> None:
         self.config = config
         self.network, self.card = load_network(start)
+        self.network.to(find_device(config.device))
         weights = self.network.parameters()
         self.optimizer = build_optimizer(config.optimizer, weights, config.rate, config.momentum, 0.0)
         self.means = {1: 0.0, 2: 0.0}
@@ -122,8 +123,7 @@ class ReinforceTrainer:
         """One step of the optimiser; float64[3], the parts of the loss."""
         config = self.config
         self.optimizer.zero_grad(set_to_none=True)
-        with autocast(config.bf16):
-            output = self.network(torch.from_numpy(batch.planes), to_play=True)
+        output = answers(self.network, batch.planes, config.bf16, to_play=True)
         baseline = self._baseline(output, batch)
         losses = policy_gradient_losses(output, batch, baseline, config.trust, config.temperature)
         total = losses.policy + config.value_weight * losses.value - config.entropy * losses.entropy

@@ -7,8 +7,8 @@ import torch
 from torch.nn import functional
 
 from tengen.encode.go import get_go_encoder
+from tengen.learn.device import answers
 from tengen.learn.loader import RecordBatch
-from tengen.learn.precision import autocast
 from tengen.nets.network import build_network
 from tengen.nets.registry import parse_network
 
@@ -33,8 +33,7 @@ class StepTimer:
 
     def _step(self, batch: RecordBatch) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        with autocast(True):
-            logits = self._network(torch.from_numpy(batch.planes)).policy
+        logits = answers(self._network, batch.planes, bf16=True).policy
         loss = functional.cross_entropy(logits.float(), torch.from_numpy(batch.moves))
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()

@@ -28,10 +28,10 @@ from torch.nn import functional
 from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
 from tengen.learn.data_parallel import Alone
+from tengen.learn.device import answers, find_device
 from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
-from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
@@ -139,6 +139,7 @@ def _check_before_writing(config: SupervisedConfig) -> None:
         )
     if config.komi_spread and config.encoder != "compact-komi":
         raise ValueError(f"{config.encoder} does not show the komi that komi_spread draws: take compact-komi")
+    find_device(config.device)
     chosen_games(config, "train")
     chosen_games(config, "test")
     if config.start_from:
@@ -224,8 +225,8 @@ def predictor(network: Network, bf16: bool = False) -> Predict:
     """A network as a function from planes uint8[B, C, N, N] to logits float32[B, A] and values float32[B] or None."""
 
     def predict(planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        with torch.inference_mode(), autocast(bf16):
-            output = network(torch.from_numpy(planes))
+        with torch.inference_mode():
+            output = answers(network, planes, bf16)
         return output.policy.float().numpy(), None if output.value is None else output.value.float().numpy()
 
     return predict

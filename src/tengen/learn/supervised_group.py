@@ -16,6 +16,7 @@ import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from tengen.learn.data_parallel import PATIENCE, Group
+from tengen.learn.device import find_device
 from tengen.learn.run_directory import RunDirectory
 from tengen.learn.supervised import OWNERSHIP_FILE, SupervisedTrainer
 from tengen.learn.supervised_config import SupervisedConfig
@@ -32,7 +33,8 @@ class SupervisedMember:
     """A process of the group other than the leader."""
 
     def __init__(self, config: SupervisedConfig, data: str, start_from: str) -> None:
-        self._config = replace(config, data=data, start_from=start_from)
+        device = config.device.partition(":")[0]  # which of the leader's cards says nothing about a member's
+        self._config = replace(config, data=data, start_from=start_from, device=device)
 
     def train(self, meet: tuple[str, int], rank: int, size: int, files: tuple[str, ...]) -> bool:
         """Take part until the leader says that it is enough: True; False if the group has lost a process.
@@ -41,7 +43,8 @@ class SupervisedMember:
         """
         config = self._config
         torch.set_num_threads(config.threads)
-        group = Group(TCPStore(*meet, is_master=False, wait_for_workers=False, timeout=PATIENCE), rank, size)
+        store = TCPStore(*meet, is_master=False, wait_for_workers=False, timeout=PATIENCE)
+        group = Group(store, rank, size, find_device(config.device))
         with tempfile.TemporaryDirectory() as folder, closing(group):
             for file in files:
                 shutil.copy(file, folder)
@@ -88,7 +91,7 @@ def _led_group(config: SupervisedConfig, folder: Path, hosts: Hosts, workers: in
         meet = store.host, store.port
         calls = pool.map("train", [(meet, rank, size, files) for rank in range(1, size)])
         try:
-            group = Group(store, 0, size)
+            group = Group(store, 0, size, find_device(config.device))
             try:
                 yield group
             finally:

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.data_parallel import Alone
+from tengen.learn.device import answers, find_device
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
-from tengen.learn.precision import autocast
 from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training_config import TrainingConfig
 from tengen.learn.warm_start import start_from
@@ -72,6 +72,8 @@ class Trainer(ABC, Generic[Config, Batch]):
         self.network = self._new_network()
         if config.start_from and not resumed:
             start_from(self.network, config.start_from)
+        self.device = find_device(config.device)
+        self.network.to(self.device)
         self.rate = config.rate or DEFAULT_RATES.get(config.optimizer, 0.01)
         weights = self.network.parameters()
         self.optimizer = build_optimizer(config.optimizer, weights, self.rate, config.momentum, config.decay)
@@ -181,9 +183,7 @@ class Trainer(ABC, Generic[Config, Batch]):
             group["lr"] = self.rate * factor
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        with autocast(config.bf16):
-            output = self._forward(torch.from_numpy(planes))
-        total, parts = self.losses(output, batch)
+        total, parts = self.losses(answers(self._forward, planes, config.bf16), batch)
         share = self.group.share(len(planes), config.batch)
         (total * (share * self.group.size)).backward()  # type: ignore[no-untyped-call]
         if config.clip:
@@ -224,7 +224,7 @@ class Trainer(ABC, Generic[Config, Batch]):
     def _averaged(self) -> Network:
         if not self.average:
             return self.network.eval()
-        network = self._new_network()
+        network = self._new_network().to(self.device)
         network.load_state_dict(self.average)
         return network.eval()
 

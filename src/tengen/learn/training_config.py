@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 OPTIMIZERS: Final = ("sgd", "adagrad", "adadelta", "adam", "adamw", "muon")
 SCHEDULES: Final = ("constant", "cosine", "linear", "step")
-FREE_SETTINGS: Final = frozenset({"threads", "loaders", "checkpoint", "patience"})
+FREE_SETTINGS: Final = frozenset({"threads", "loaders", "device", "checkpoint", "patience"})
 """What may change when a run is resumed."""
 
 
@@ -47,6 +47,7 @@ class TrainingConfig:
     ] = ""
     threads: Annotated[int, "Threads that train."] = 1
     loaders: Annotated[int, "Threads that prepare positions."] = 1
+    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
     checkpoint: Annotated[int, "Steps between two checkpoints."] = 200
 
     def __post_init__(self) -> None:

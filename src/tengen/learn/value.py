@@ -29,6 +29,7 @@ from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
 from tengen.games.go.options import GoOptions
 from tengen.learn.curves import draw_value_curves
+from tengen.learn.device import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.report_pages import CURVES_FILE
 from tengen.learn.run_directory import RunDirectory
@@ -132,6 +133,7 @@ def _check(config: ValueConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     if config.policy and not config.games:
         raise ValueError("games is 0: give the number of games to play, or leave --policy out to use those in --data")
+    find_device(config.device)
     name, arguments = parse_network(config.network)
     parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
     if not parts.value:

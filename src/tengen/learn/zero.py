@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from tengen._machine import cores, has_exact_bytes
+from tengen.learn.device import find_device
 from tengen.learn.duel import DuelResult
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
@@ -70,6 +71,7 @@ def learn_zero(
     config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
     out, config = Path(out), config.completed()
     check_network(config, config.game_spec())
+    find_device(config.device)
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
     run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()))

@@ -40,7 +40,7 @@ FIXED_SETTINGS: Final = frozenset(
     | {"network", "optimizer", "start_from", "seed"}
 )
 """What a run is; everything else may change when it goes on, and the change is noted in its metrics..."""
-MACHINE_SETTINGS: Final = frozenset({"hours", "iterations", "workers", "threads", "overlap", "checkpoint"})
+MACHINE_SETTINGS: Final = frozenset({"hours", "iterations", "workers", "threads", "device", "overlap", "checkpoint"})
 """... but for these."""
 
 
@@ -114,6 +114,7 @@ class ZeroConfig(SelfPlaySettings):
 
     workers: Annotated[int, "Processes that play; 0: one a core."] = 0
     threads: Annotated[int, "Threads that train; 0: all cores, or one with --overlap."] = 0
+    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
     overlap: Annotated[bool, "Play the next round while training on the last one."] = True
     backend: Annotated[str, f"What runs the network in self-play: {', '.join(BACKENDS)}."] = "int8"
     calibration: Annotated[int, "Positions on which the 8-bit network is calibrated; as many others check it."] = 1024

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
+from tengen.learn.device import answers, find_device
 from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
-from tengen.learn.precision import autocast
 from tengen.learn.replay import ReplayBatch
 from tengen.learn.warm_start import check_start, start_from
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
@@ -80,9 +80,7 @@ class ZeroTrainer:
             group["lr"] = config.rate * warm * fallen
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        with autocast(config.bf16):
-            output = self.network(torch.from_numpy(batch.planes))
-        losses = self._losses(output, batch)
+        losses = self._losses(answers(self.network, batch.planes, config.bf16), batch)
         weights = (config.policy_weight, config.value_weight, config.ownership_weight, config.score_weight)
         loss = sum((weight * part for weight, part in zip(weights, losses)), torch.zeros(()))
         loss.backward()  # type: ignore[no-untyped-call]
@@ -103,7 +101,7 @@ class ZeroTrainer:
         """The losses of the averaged network on positions it has not seen, and the entropy of the policies there."""
         self.averaged.eval()
         with torch.inference_mode():
-            losses = self._losses(self.averaged(torch.from_numpy(batch.planes)), batch)
+            losses = self._losses(answers(self.averaged, batch.planes), batch)
         known = batch.policy[batch.policy.sum(axis=1) > 0]
         entropy = -(known * np.log(np.maximum(known, 1e-12))).sum(axis=1).mean() if len(known) else 0.0
         return {"policy": float(losses.policy), "value": float(losses.value), "entropy": float(entropy)}
@@ -175,7 +173,7 @@ class ZeroTrainer:
         network = build_network(name, planes, height, **shape, seed=self.config.seed, **arguments)
         if self.config.start_from:
             start_from(network, self.config.start_from)
-        return network
+        return network.to(find_device(self.config.device))
 
 
 def _agreement(model: Path, planes: NDArray[np.uint8]) -> dict[str, float]:

@@ -31,10 +31,10 @@ _FIRST_SECONDS: Final = 180.0  # for the first worker: a cold node imports and c
 _FILES: Final = 16  # whose contents are held in the object store for calls to come
 
 
-def ray_hosts(address: str) -> Hosts:
-    """Makes workers on the cluster at this address."""
+def ray_hosts(address: str, unit: str = "CPU") -> Hosts:
+    """Makes workers on the cluster at this address: one for each CPU, or GPU, that its nodes have."""
     check_address(address)
-    return partial(RayWorkers, address)
+    return partial(RayWorkers, address, unit)
 
 
 @dataclass
@@ -63,12 +63,14 @@ class RayWorkers:
     def __init__(
         self,
         address: str,
+        unit: str,
         count: int,
         make: Callable[..., Any],
         arguments: Callable[[int], tuple[Any, ...]],
         niceness: int = 0,
     ) -> None:
-        """At most `count` workers, with 0 one for each core of the cluster; else as `LocalWorkers`."""
+        """At most `count` workers, with 0 one for each unit (CPU or GPU) of the cluster; else as `LocalWorkers`."""
+        self._unit = unit
         self._address, self._most, self._make, self._arguments = address, count, make, arguments
         self._niceness = niceness
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -96,7 +98,7 @@ class RayWorkers:
         if not self._first.wait(_FIRST_SECONDS) or self._error is not None:
             error = self._error or WorkerError(
                 f"no worker has started on the cluster at {self._address} within {_FIRST_SECONDS:.0f} s: "
-                "`ray status` shows whether it has free cores"
+                "`ray status` shows whether it has a free {self._unit}"
             )
             self.close()
             raise error
@@ -144,7 +146,7 @@ class RayWorkers:
         for number, worker in list(self._workers.items()):
             if worker.node and worker.node not in nodes:
                 self._lose(number, "its node has left")
-        room = sum(int(node["Resources"].get("CPU", 0)) for node in nodes.values())
+        room = sum(int(node["Resources"].get(self._unit, 0)) for node in nodes.values())
         self._count = max(1, min(room, self._most) if self._most else room)
         while len(self._workers) < self._count and room:
             self._add()
@@ -158,7 +160,7 @@ class RayWorkers:
 
         number = self._next
         self._next += 1
-        remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(RayActor)
+        remote = ray.remote(num_cpus=1, num_gpus=int(self._unit == "GPU"), max_restarts=0, max_task_retries=0)(RayActor)
         arguments, files = self._stored(self._arguments(number))
         actor = remote.remote(tengen.__version__, self._make, arguments, self._niceness, files)
         self._workers[number] = _Worker(number, actor)
