@@ -193,13 +193,13 @@ def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:
             name, equals, value = next(iter(known)), "=", part  # `policy:go19` is short for `policy:model=go19`
         name = _aliases(settings).get(name.strip(), name.strip())
         if not equals or name not in known:
-            raise SpecError(f"{part!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
+            raise SpecError(f"{part[:60]!r} is not a setting of {kind}: it has {', '.join(f'{n}=...' for n in known)}")
         if name in values:
             raise SpecError(f"{kind} is given {name} twice")
         try:
             values[name] = parse_setting(str(known[name]), name, value.strip())
         except ValueError as error:
-            raise SpecError(f"{kind}: {error}") from None
+            raise SpecError(f"{kind}: {' '.join(str(error).split())}") from None
     for field in fields(settings):
         if field.default is MISSING and field.name not in values:
             raise SpecError(f"{kind} needs a {field.name}: name it first, {kind}:{field.name.upper()}")
