@@ -1,21 +1,25 @@
-"""What the driver of `tengen learn zero --cluster` takes in: actors that only replay recorded games of 9x9 self-play.
+"""What `tengen learn zero --cluster` costs, with a real Ray cluster of two nodes on this machine.
 
-    python benchmarks/cluster.py [--rounds 10] [--cluster local]
+    python -m benchmarks.cluster play [--rounds 5]      self-play by two Ray actors beside two processes, in turn
+    python -m benchmarks.cluster take-in [--cores 200]  what one driver takes in, stores and trains on
 
-Measures one core of self-play, the bytes of a position and of a model, and the processor time that the driver needs to
-take in, store and train on a position; from these follows at how many cores of self-play the driver is full.
+`take-in` has actors that only replay recorded games of 9x9 self-play: first at the rate of so many cores, then as fast
+as they can. From the processor time that the driver needs for a position follows at how many cores it is full.
 """
 
 import argparse
 import pickle
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from tests.two_nodes import two_nodes
 
 from tengen.learn.replay import ReplayMemory
 from tengen.learn.replay_chunks import ChunkFolder
@@ -24,53 +28,102 @@ from tengen.learn.zero_play import RoundOrder, SelfPlayRound
 from tengen.learn.zero_trainer import ZeroTrainer
 from tengen.learn.zero_workers import Played, ZeroWorker
 from tengen.nets.bundled import find_model
+from tengen.workers.calls import Workers
 from tengen.workers.local import LocalWorkers
 from tengen.workers.ray_workers import ray_hosts
 
-UNIT = 1500
+MODEL = find_model("go9-selfplay")
+BACKEND = "fastest"
+WORKERS = 2
+UNIT = 750
 """Positions of a call: a round of 12,000 has eight for each worker."""
 
 
 class Replayer:
     """In place of a worker that plays: always the same games."""
 
-    def __init__(self, played: Played) -> None:
-        self._played = played
+    def __init__(self, played: Played, seconds: float) -> None:
+        """`seconds`: how long a call takes."""
+        self._played, self._seconds = played, seconds
+        self._next = time.monotonic()
 
     def play(self, *_: Any) -> Played:
-        """The games, at once."""
+        """The games, when it is time."""
+        self._next = max(self._next + self._seconds, time.monotonic())
+        time.sleep(max(0.0, self._next - time.monotonic()))
         return self._played
 
 
 def main() -> None:
     """Measure, and print a table."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--rounds", type=int, default=10, help="rounds of 12,000 positions to take in")
-    options.add_argument("--cluster", default="local", help="address of a Ray cluster")
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks.cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("what", choices=("play", "take-in"))
+    options.add_argument("--rounds", type=int, default=5, help="of each kind of workers, or to take in")
+    options.add_argument("--positions", type=int, default=2_000, help="of a round of play")
+    options.add_argument("--cores", type=int, default=200, help="of self-play, at whose rate actors replay games")
     given = options.parse_args()
-    config = preset_config("go9", {"window_first": 50_000, "window_most": 50_000})
     torch.set_num_threads(1)
-    model = find_model("go9-selfplay")
+    config = preset_config("go9", {"window_first": 50_000, "window_most": 50_000})
+    with two_nodes(__name__) as cluster:
+        if given.what == "play":
+            play(config, cluster.address, given.rounds, given.positions)
+        else:
+            take_in(config, cluster.address, given.rounds, given.cores)
+
+
+def play(config: ZeroConfig, address: str, rounds: int, positions: int) -> None:
+    """Rounds of self-play by processes and by Ray actors in turn; a round that compiles and prepares comes first."""
+    settings = config.game_spec(), config.self_play()
+    pools: dict[str, Workers] = {}
+    for name, hosts in (("processes", LocalWorkers), ("Ray actors", ray_hosts(address))):
+        pools[name] = hosts(WORKERS, ZeroWorker, lambda number: (*settings, number + 1), 0)
+        pools[name].start()
+    speeds: dict[str, list[float]] = {name: [] for name in pools}
+    with closing(pools["processes"]), closing(pools["Ray actors"]):
+        for number in range(rounds + 1):
+            for name, workers in pools.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    memory = ReplayMemory(config.game_spec(), 2 * positions)
+                    order = RoundOrder(1, positions, MODEL, 0, BACKEND, config.simulations)
+                    current = SelfPlayRound(order, workers, memory, ChunkFolder(Path(folder)))
+                    while not current.is_complete:
+                        current.take_in(0.0, 0.2)
+                if number:
+                    speeds[name].append(current.positions / current.seconds)
+                    print(f"round {number}, {name:<12}{speeds[name][-1]:8.1f} positions/s", flush=True)
+    ratios = [ray / local for local, ray in zip(*speeds.values())]
+    for name, each in speeds.items():
+        print(
+            f"{name:<12} {statistics.median(each):8.1f} positions/s, median of {rounds} rounds with {WORKERS} workers"
+        )
+    print(f"ratio        {statistics.median(ratios):8.3f} (of single rounds {min(ratios):.3f} to {max(ratios):.3f})")
+
+
+def take_in(config: ZeroConfig, address: str, rounds: int, cores: int) -> None:
+    """What the driver does for a position: receive it, store it, train on it."""
     worker = ZeroWorker(config.game_spec(), config.self_play(), 1)
-    worker.play(str(model), 0, "fastest", 1, config.simulations)  # compiles
-    played, seconds = _timed(lambda: worker.play(str(model), 0, "fastest", UNIT, config.simulations))
+    worker.play(str(MODEL), 0, BACKEND, 1, config.simulations)  # compiles
+    played, seconds = _timed(lambda: worker.play(str(MODEL), 0, BACKEND, UNIT, config.simulations))
     count = len(played.positions.value)
-    per_core = count / seconds
-    print(f"self-play, one core          {per_core:10,.0f} positions/s")
-    print(f"a model                      {model.stat().st_size:10,} bytes (stored in 16 bits; 32 in a run: twice that)")
-    print(f"a position on its way        {len(pickle.dumps(played)) / count:10,.0f} bytes")
-    for name, hosts in (("processes", LocalWorkers), (f"Ray at {given.cluster}", ray_hosts(given.cluster))):
-        workers = hosts(1, Replayer, lambda _: (played,), 0)
-        with tempfile.TemporaryDirectory() as folder:
-            rate, cpu, stored = _take_in(config, workers, Path(folder), given.rounds, count)
-        print(f"taken in from {name:<15}{rate:10,.0f} positions/s, {1e6 * cpu:,.1f} µs of processor time each")
-        print(f"  full at                    {1 / cpu / per_core:10,.0f} cores of self-play")
+    per_core, size = count / seconds, len(pickle.dumps(played)) / count
+    print(f"self-play, one core          {per_core:10,.1f} positions/s")
+    print(f"a model                      {MODEL.stat().st_size:10,} bytes (stored in 16 bits; 32 in a run: twice that)")
+    print(f"a position on its way        {size:10,.0f} bytes", flush=True)
+    pace = WORKERS * count / (cores * per_core)
+    hosts = ray_hosts(address)
+    for name, call_seconds in ((f"{cores} cores", pace), ("all they can", 0.0)):
+        workers = hosts(WORKERS, Replayer, lambda _, each=call_seconds: (played, each), 0)
+        with tempfile.TemporaryDirectory() as folder, closing(workers):
+            rate, cpu, stored = _store(config, workers, Path(folder), rounds, count)
+        print(f"actors replay {name:<15}{rate:10,.0f} positions/s taken in and stored, {rate * size / 1e6:.2f} MB/s,")
+        print(f"  {'':<27}{1e6 * cpu:10,.1f} µs of the driver's time each, {rate * cpu:.0%} of a core", flush=True)
+    print(f"  full at                    {1 / cpu / per_core:10,.0f} cores of self-play")
     print(f"a position on the disk       {stored:10,.0f} bytes")
     trained = _train(config, played)
     print(f"trained on, one core         {trained:10,.0f} positions/s")
-    print(
-        f"  full at                    {trained / config.reuse / per_core:10,.1f} cores of self-play a core of training"
-    )
+    print(f"  full at                    {trained / config.reuse / per_core:10,.1f} cores of self-play for each")
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -79,22 +132,18 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.process_time() - began
 
 
-def _take_in(config: ZeroConfig, workers: Any, folder: Path, rounds: int, unit: int) -> tuple[float, float, float]:
+def _store(config: ZeroConfig, workers: Workers, folder: Path, rounds: int, unit: int) -> tuple[float, float, float]:
     """Positions a second, processor seconds of this process a position, bytes of the disk a position."""
     memory = ReplayMemory(config.game_spec(), config.window_most + 2 * config.positions)
     chunks = ChunkFolder(folder)
     workers.start()
-    try:
-        began, cpu = time.monotonic(), time.process_time()
-        for iteration in range(1, rounds + 1):
-            order = RoundOrder(iteration, 8 * unit, find_model("go9-selfplay"), 0, "fastest", 1)
-            current = SelfPlayRound(order, workers, memory, chunks)
-            while not current.is_complete:
-                current.take_in(0.0, 0.2)
-            current.take_in(0.0)
-        seconds, cpu = time.monotonic() - began, time.process_time() - cpu
-    finally:
-        workers.close()
+    began, cpu = time.monotonic(), time.process_time()
+    for iteration in range(1, rounds + 1):
+        order = RoundOrder(iteration, 8 * WORKERS * unit, MODEL, 0, BACKEND, 1)
+        current = SelfPlayRound(order, workers, memory, chunks)
+        while not current.is_complete:
+            current.take_in(0.0, 0.2)
+    seconds, cpu = time.monotonic() - began, time.process_time() - cpu
     positions = chunks.facts[-1].end
     stored = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / positions
     return positions / seconds, cpu / positions, stored
