@@ -85,7 +85,8 @@ class InlineWorkers:
     def start(self) -> None:
         self._worker = self._make(*self._arguments(0))
 
-    def map(self, method: str, arguments: Iterable[tuple[Any, ...]]) -> Calls:
+    def map(self, method: str, arguments: Iterable[tuple[Any, ...]], calls: Calls | None = None) -> Calls:
+        assert calls is None
         return _InlineCalls(getattr(self._worker, method), list(arguments))
 
     def close(self) -> None:

@@ -84,7 +84,7 @@ class Solver:
             raise ValueError(f"{rules.name} rules count territory: the solver knows only rules that count area")
         self.size, self.rules = size, rules
         self.board = board_points(size)
-        self._memory = memory
+        self.memory = memory
         self._tables: dict[Claim, NDArray[np.int64]] = {}
         self.nodes = 0
         """How many nodes all searches so far have expanded."""
@@ -158,7 +158,7 @@ class Solver:
         if claim not in self._tables:
             while len(self._tables) >= 2:
                 del self._tables[next(iter(self._tables))]
-            self._tables[claim] = new_table(self._memory / 2)
+            self._tables[claim] = new_table(self.memory / 2)
         return self._tables[claim]
 
     def knows(self, claim: Claim) -> bool:

@@ -2,7 +2,8 @@
 
 `dfpn` alone runs on one core, and knows of a position only what its kernels count. The upper part of the tree decides
 where the work goes, and there are few of its positions, so that each can be looked at closely: a *guide*, such as a
-value network, tells how likely each move wins. The leaves are searched side by side, in threads that share one table.
+value network, tells how likely each move wins. The leaves are searched side by side, in threads that share one table,
+or by workers elsewhere (`leaf_search`, `leaf_workers`).
 
 With phi and delta as in `dfpn`, and children c of n,
 
@@ -19,7 +20,7 @@ proven before them, so a proof never goes round in circles.
 import math
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -27,9 +28,12 @@ import numpy as np
 
 from tengen.games import go
 from tengen.solve import dfpn
-from tengen.solve.dfpn import COUNT, DELTA, KEY, MOVE, PHI, RANK, TURN
+from tengen.solve.dfpn import DELTA, KEY, MOVE, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
+from tengen.solve.leaf_search import Found, LeafSearchers, LeafThreads, Solved, children_of
+from tengen.solve.leaf_workers import LeafCalls
 from tengen.solve.table import HIGHEST_RANK, INFINITY, store
+from tengen.workers.calls import Workers
 
 _GROWTH: Final = 2.3  # how much more work a position with one stone less is, measured on 5x5
 _SURE: Final = 0.99  # no guide is trusted more than this
@@ -101,6 +105,7 @@ class ProofTree:
         self.root = root[KEY]
         self.nodes: dict[int, TreeNode] = {self.root: TreeNode(root, 1.0, 1.0)}
         self._searched = self._leaves = 0
+        self._solved = Solved()
 
     def replies(self) -> dict[int, bool | None]:
         """The moves at the root, up to symmetry, and the verdict after each; nothing before the root is expanded."""
@@ -123,38 +128,43 @@ class ProofTree:
         return TreeProgress(self._searched, self._leaves, verdicts.count(True), verdicts.count(False), *numbers, fill)
 
     def search(
-        self, threads: int = 1, leaf_nodes: int = 50_000, nodes: int | None = None
+        self,
+        threads: int = 1,
+        leaf_nodes: int = 50_000,
+        nodes: int | None = None,
+        workers: Workers | None = None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> Generator[Search, None, None]:
         """Search leaves until the claim is decided; yields each when it is done, while others are under way.
 
-        `nodes` limits all of them together. Closing the iterator waits for those under way; of what they found the
-        table keeps the most part, the tree nothing.
+        `nodes` limits all of them together. `workers`: `LeafWorker`s that search in place of threads. `stop` is asked
+        again and again whether to leave it at that. Those under way are then lost to the tree, as when the iterator is
+        closed; threads are waited for.
         """
-        started = self._searched
+        started, under_way = self._searched, dict[int, list[int]]()
         for node in self.nodes.values():
             node.busy = 0  # an iterator may have been closed before
-        under_way: dict[Future[dfpn.Workspace], list[int]] = {}
-        idle = [dfpn.new_workspace() for _ in range(threads)]
-        with ThreadPoolExecutor(threads) as pool:
-            while self.verdict is None:
+        if workers is None:
+            searchers: LeafSearchers = LeafThreads(threads, self._table, self._question)
+        else:
+            searchers = LeafCalls(workers, self.claim, self._table, self._solved)
+        with closing(searchers):
+            while self.verdict is None and not stop():
                 room = nodes is None or self._searched - started + leaf_nodes * len(under_way) < nodes
-                path = self._select() if idle and room else None
+                path = self._select() if len(under_way) < searchers.count and room else None
                 if path is not None:
                     limit = leaf_nodes if nodes is None else min(leaf_nodes, nodes - self._searched + started)
                     self._mark(path, 1)
-                    leaf = self.nodes[path[-1]].node
-                    under_way[pool.submit(self._search_leaf, idle.pop(), leaf, limit)] = path
+                    searchers.begin(self.nodes[path[-1]].node, limit)
+                    under_way[path[-1]] = path
                     continue
                 if not under_way:
                     if room:  # all that is open rests on repetitions, which count against the claim
                         self._settle(self.nodes[self.root], self.nodes[self.root].node[TURN] == 1, 0)
                     return
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    path = under_way.pop(future)
-                    self._mark(path, -1)
-                    idle.append(future.result())
-                    yield self._conclude(path[-1], idle[-1])
+                for key, found in searchers.collect():
+                    self._mark(under_way.pop(key), -1)
+                    yield self._conclude(key, found)
 
     def take(self, search: Search) -> None:
         """Enter the search of a leaf, of this tree or of an earlier one with the same beginning."""
@@ -175,36 +185,24 @@ class ProofTree:
                 self._add(leaf, child, *numbers)
         self._update(search.key)
 
-    def _search_leaf(self, work: dfpn.Workspace, leaf: Node, nodes: int) -> dfpn.Workspace:
-        work.nodes[0, : KEY + 1] = leaf
-        work.counts[:] = 0
-        dfpn.search(work, self._table, self._question, nodes)
-        return work
-
-    def _conclude(self, key: int, work: dfpn.Workspace) -> Search:
+    def _conclude(self, key: int, found: Found) -> Search:
         """Enter what the search of a leaf has found."""
-        phi, delta, rank = (int(number) for number in work.nodes[0, [PHI, DELTA, RANK]])
-        nodes = int(work.counts[dfpn.NODES])
-        self._solver.nodes += nodes
-        children = self._numbers(self.nodes[key].node) if phi and delta else []
-        search = Search(key, nodes, phi, delta, rank, children)
+        self._solver.nodes += found.nodes
+        children = self._numbers(self.nodes[key].node, found.children) if found.children else []
+        search = Search(key, found.nodes, found.phi, found.delta, found.rank, children)
         self.take(search)
         return search
 
     def _children(self, node: Node) -> list[list[int]]:
         """The rows of `dfpn` for the children of a node."""
-        work = dfpn.new_workspace()
-        work.nodes[0, : KEY + 1] = node
-        dfpn.expand(work, self._table, self._question, 0)
-        rows: list[list[int]] = work.children[0, : work.nodes[0, COUNT]].tolist()
-        return rows
+        return children_of(dfpn.new_workspace(), self._table, self._question, node)
 
-    def _numbers(self, node: Node) -> list[tuple[float, float, int]]:
-        """(phi, delta, rank) of the children of a node that is expanded now."""
+    def _numbers(self, node: Node, children: list[list[int]]) -> list[tuple[float, float, int]]:
+        """(phi, delta, rank) of the children of a node that is expanded now, by the guide and what searches found."""
         guess = self._guess(node)
         unseen = min(guess.values(), default=1.0) / 2  # a guide that searches has looked at better moves first
         numbers = []
-        for child in self._children(node):
+        for child in children:
             phi, delta = child[PHI], child[DELTA]
             if phi and delta:
                 chance = min(_SURE, max(1 - _SURE, guess.get(point_of(child[MOVE], self._solver.size), unseen)))
@@ -247,7 +245,9 @@ class ProofTree:
         node.phi, node.delta, node.rank = (0.0, math.inf, rank) if won else (math.inf, 0.0, rank)
         phi, delta = (0, INFINITY) if won else (INFINITY, 0)
         if node.node[KEY] >= 0 and rank > 0:
-            store(self._table, node.node[KEY], phi, delta, max(1, node.work), rank)
+            row = node.node[KEY], phi, delta, max(1, node.work), rank
+            store(self._table, *row)
+            self._solved.add(*row)
 
     def _update(self, key: int) -> None:
         """Sum up what leads to a position, each once, or again where a successor is solved by that."""

@@ -67,8 +67,11 @@ class Workers(Protocol):
         """Get them ready."""
         ...
 
-    def map(self, method: str, arguments: Iterable[tuple[Any, ...]]) -> Calls:
-        """Call a method once for each of these arguments, on whichever worker is free."""
+    def map(self, method: str, arguments: Iterable[tuple[Any, ...]], calls: Calls | None = None) -> Calls:
+        """Call a method once for each of these arguments, on whichever worker is free.
+
+        Results come by `calls` if given, as those of earlier calls do.
+        """
         ...
 
     def close(self) -> None:

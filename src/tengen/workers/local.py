@@ -51,10 +51,14 @@ class LocalWorkers:
             self._processes.append(process)
             self._threads.append(thread)
 
-    def map(self, method: str, arguments: Iterable[tuple[Any, ...]]) -> Calls:
-        """Call a method once for each of these arguments, on whichever worker is free."""
+    def map(self, method: str, arguments: Iterable[tuple[Any, ...]], calls: Calls | None = None) -> Calls:
+        """Call a method once for each of these arguments, on whichever worker is free.
+
+        Results come by `calls` if given, as those of earlier calls do.
+        """
         given = list(arguments)
-        calls = Calls(len(given))
+        calls = calls or Calls(0)
+        calls.unfinished += len(given)
         for each in given:
             self._tasks.put(Task(method, each, calls))
         return calls

@@ -103,10 +103,14 @@ class RayWorkers:
             self.close()
             raise error
 
-    def map(self, method: str, arguments: Iterable[tuple[Any, ...]]) -> Calls:
-        """Call a method once for each of these arguments, on whichever worker is free."""
+    def map(self, method: str, arguments: Iterable[tuple[Any, ...]], calls: Calls | None = None) -> Calls:
+        """Call a method once for each of these arguments, on whichever worker is free.
+
+        Results come by `calls` if given, as those of earlier calls do.
+        """
         given = list(arguments)
-        calls = Calls(len(given))
+        calls = calls or Calls(0)
+        calls.unfinished += len(given)
         tasks = [_Given(Task(method, each, calls)) for each in given]
         self._events.put(lambda: self._waiting.extend(tasks))
         return calls
