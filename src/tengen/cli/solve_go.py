@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, cluster_hosts
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,8 +28,14 @@ def go(
     claim: Annotated[
         str, typer.Option(help="Whose win to look for: black, white, or both in turn until one is proven.")
     ] = "both",
-    memory: Annotated[float, typer.Option(min=0.01, help="Memory for the tables, in GB.")] = 1.0,
-    threads: Annotated[int, typer.Option(min=0, help="Searches side by side on 5x5; 0: one a core.")] = 0,
+    memory: Annotated[
+        float,
+        typer.Option(min=0.01, help="Memory for the tables, in GB; with --cluster, so much again for each worker."),
+    ] = 1.0,
+    threads: Annotated[
+        int,
+        typer.Option(min=0, help="Searches side by side on 5x5; 0: one a core. With --cluster, workers at most."),
+    ] = 0,
     guide: Annotated[
         str | None,
         typer.Option(help="An agent that tells how likely moves win, as in value:RUN: where to search first on 5x5."),
@@ -39,6 +47,7 @@ def go(
         typer.Option("--out", "-o", help="Folder for tables and proof, in solutions if not given.", show_default=False),
     ] = None,
     proof: Annotated[bool, typer.Option(help="Whether to write the winning strategy.")] = True,
+    cluster: Cluster = None,
 ) -> None:
     """Find out who wins by force, and write the winning strategy.
 
@@ -53,6 +62,9 @@ def go(
     [cyan]tengen solve go --size 3 --rules chinese --komi 8.5[/cyan]
 
     [cyan]tengen solve go --size 5 --komi 3.5 --moves C3 --claim black --guide value:runs/simple-go[/cyan]
+
+    On all machines of a Ray cluster, with larger searches, so that this one keeps up:
+    [cyan]tengen solve go --size 5 --komi 3.5 --moves C3 --leaf-nodes 500000 --cluster auto[/cyan]
     """
     from rich.console import Console
 
@@ -68,6 +80,7 @@ def go(
     from tengen.learn.run_directory import RunDirectory
     from tengen.solve.extract import TableStrategy
     from tengen.solve.go_solver import Solver, winning_claims
+    from tengen.solve.leaf_workers import leaf_workers
     from tengen.solve.retrograde import MAX_SIZE
 
     state = rules_of_go.State.new(size, rules, komi)
@@ -77,6 +90,11 @@ def go(
     if claim not in wanted:
         raise ValueError(f"--claim {claim[:20]} is not possible: choose black, white or both")
     claims = [one for one in winning_claims(state) if one.color in wanted[claim]]
+    if cluster is not None and size <= MAX_SIZE:
+        raise ValueError(
+            f"--cluster is for 5x5: a board of {size}x{size} is solved whole on this machine, leave it out"
+        )
+    hosts = cluster_hosts(cluster)
     folder = out or Path("solutions") / f"go{size}-{state.rules.name}-{state.komi:g}{_suffix(moves)}"
     settings: dict[str, str | int | float | bool] = {
         "size": size,
@@ -96,8 +114,9 @@ def go(
     ):
         solver = Solver(size, state.rules, memory * 2 / len(claims))
         trees = [open_tree(solver, state, one, hints, folder, console) for one in claims]
-        effort = Effort(threads or cores(), leaf_nodes, nodes)
-        proven = search_trees(solver, trees, folder, effort, Screen(console, run, interrupted))
+        with leaf_workers(hosts, threads, solver) as workers:
+            effort = Effort(threads or cores(), leaf_nodes, nodes, workers)
+            proven = search_trees(solver, trees, folder, effort, Screen(console, run, interrupted))
         for tree in trees:
             show_replies(tree, state, console)
         console.print(f"Nodes      {solver.nodes:,}")

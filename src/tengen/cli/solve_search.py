@@ -20,6 +20,7 @@ from tengen.learn.run_directory import RunDirectory
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.proof_tree import Guide, ProofTree, Search
 from tengen.solve.table import load_table, save_table
+from tengen.workers.calls import WorkerError, Workers
 
 _FIRST_BUDGET = 1_000_000
 _SECONDS_BETWEEN_SAVES = 1800
@@ -33,6 +34,8 @@ class Effort(NamedTuple):
     """Of each search."""
     nodes: int | None
     """Of all together; None: until a claim is proven."""
+    workers: Workers | None = None
+    """`LeafWorker`s that search in place of threads."""
 
 
 @contextmanager
@@ -78,7 +81,11 @@ def search_trees(solver: Solver, trees: list[ProofTree], folder: Path, effort: E
                 limits.append(effort.nodes - solver.nodes + before)
                 if limits[-1] <= 0:
                     return None
-            _search(tree, folder, effort._replace(nodes=min(limits, default=None)), screen)
+            try:
+                _search(tree, folder, effort._replace(nodes=min(limits, default=None)), screen)
+            except WorkerError:  # the workers' proofs are in no table but ours
+                save_table(solver.table(tree.claim), _table_file(folder, tree.claim))
+                raise
             save_table(solver.table(tree.claim), _table_file(folder, tree.claim))
             if tree.verdict:
                 return tree.claim
@@ -91,15 +98,13 @@ def search_trees(solver: Solver, trees: list[ProofTree], folder: Path, effort: E
 def _search(tree: ProofTree, folder: Path, effort: Effort, screen: Screen) -> None:
     """Search and write down each result, until it is time to save the table."""
     began = monotonic()
-    with (
-        open(_tree_file(folder, tree.claim), "a", encoding="ascii") as file,
-        closing(tree.search(effort.threads, effort.leaf_nodes, effort.nodes)) as searches,
-    ):
+    found = tree.search(effort.threads, effort.leaf_nodes, effort.nodes, effort.workers, screen.interrupted)
+    with open(_tree_file(folder, tree.claim), "a", encoding="ascii") as file, closing(found) as searches:
         for search in searches:
             file.write(json.dumps(search) + "\n")
             file.flush()
             screen.show(tree)
-            if screen.interrupted() or monotonic() - began > _SECONDS_BETWEEN_SAVES:
+            if monotonic() - began > _SECONDS_BETWEEN_SAVES:
                 return
 
 
