@@ -1,6 +1,8 @@
 """`tengen solve` from the outside: solved, checked, stopped and resumed."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tengen.games import go
 from tengen.nets.generations import model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
+from tengen.workers.calls import Calls, WorkerError
 
 runner = CliRunner()
 
@@ -83,6 +86,42 @@ def test_a_network_guides_the_search_and_every_result_is_kept(tmp_path: Path) ->
     assert "line 1 of" in result.output and "delete the line and all after it" in result.output
 
 
+class ClusterThatGoes:
+    """A cluster with one worker, which is gone after 50 leaves."""
+
+    count = 1
+
+    def __init__(self, count: int, make: Callable[..., Any], arguments: Callable[[int], tuple[Any, ...]], nice: int):
+        self._worker, self._left = make(*arguments(0)), 50
+
+    def start(self) -> None:
+        pass
+
+    def map(self, method: str, arguments: Iterable[tuple[Any, ...]], calls: Calls | None = None) -> Calls:
+        calls = calls or Calls(0)
+        for each in arguments:
+            self._left -= 1
+            calls.unfinished += 1
+            calls.deliver(getattr(self._worker, method)(*each) if self._left >= 0 else WorkerError("gone"))
+        return calls
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_a_cluster_has_found_is_kept_when_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tengen.cli.solve_go.cluster_hosts", lambda cluster: ClusterThatGoes if cluster else None)
+    moves = "--moves", "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4"
+    arguments = *moves, "--size", "5", "--komi", "3.5", "--leaf-nodes", "300", "--out", str(tmp_path)
+    result = runner.invoke(app, ["solve", "go", "--memory", "0.02", *arguments, "--cluster", "local"])
+    assert result.exit_code == 2
+    assert "gone" in result.output
+    shown = solve(*arguments)
+    assert "50 searches of an earlier run" in shown
+    assert "positions of an earlier run" in shown
+    assert "Black wins at komi 3.5" in shown
+
+
 def test_a_game_may_be_given(tmp_path: Path) -> None:
     shown = solve("--size", "3", "--rules", "chinese", "--komi", "0.5", "--moves", "A1 B2", "--out", str(tmp_path))
     assert "White wins at komi 0.5" in shown
@@ -93,6 +132,7 @@ def test_what_is_not_possible_is_refused(tmp_path: Path) -> None:
         (["--claim", "red"], "choose black, white or both"),
         (["--rules", "japanese"], "count territory"),
         (["--moves", "C3 C3"], "there is a stone"),
+        (["--cluster", "local"], "--cluster is for 5x5"),
     ):
         result = runner.invoke(app, ["solve", "go", "--size", "3", "--out", str(tmp_path), *arguments])
         assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""Games, generations, policy gradient and datasets by a real Ray cluster: the same as on this machine."""
+"""Games, generations, policy gradient, datasets and proofs by a real Ray cluster: the same as on this machine."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,17 @@ import pytest
 
 from tengen.arena.match import Match, run_match
 from tengen.data.build import build_dataset
+from tengen.games import go
 from tengen.games.go.options import GoOptions
 from tengen.learn.generations_config import preset_config
 from tengen.learn.generations_games import GenerationFolder, GenerationPlayer, play_by_workers, play_in_threads
 from tengen.learn.reinforce_games import PolicyWorker, play_games
 from tengen.nets.bundled import find_model
+from tengen.solve.check import check
+from tengen.solve.extract import TableStrategy, extract
+from tengen.solve.go_solver import Claim, Solver
+from tengen.solve.leaf_workers import leaf_workers
+from tengen.solve.proof_tree import ProofTree
 from tengen.workers.calls import Hosts
 from tengen.workers.ray_workers import ray_hosts
 
@@ -67,3 +73,16 @@ def test_games_of_generations_and_of_policy_gradient(hosts: Hosts, tmp_path: Pat
         workers.close()
     again = play_games(spec, model, model, games=6, number=0, seed=(1, 2), workers=1, backend="openvino")
     assert np.array_equal(played.actions, again.actions)
+
+
+def test_the_solver(hosts: Hosts) -> None:
+    state = go.State.new(5, "simple-go", komi=3.5)
+    for word in "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4".split():
+        state = state.play(state.parse_move(word))
+    solver, claim = Solver(5, state.rules, 0.01), Claim(go.BLACK, 4)
+    tree = ProofTree(solver, state, claim)
+    with leaf_workers(hosts, 0, solver) as workers:
+        searches = list(tree.search(leaf_nodes=2_000, workers=workers))
+    assert tree.verdict is True
+    assert len(searches) > 10
+    check(extract(TableStrategy(solver, claim), state))
