@@ -4,8 +4,8 @@
     python benchmarks/solver_nodes.py --stones 8 --limit 4000000 --leaf-nodes 50000 --guide value:runs/simple-go-k3.5
 
 The positions have 8 to 11 stones. Black plays by a value network of the fifth generation, White too, but for four
-random moves in ten. Node counts do not depend on the machine: compare the sums before and after a change of
-`solve/dfpn.py`.
+random moves in ten. Node counts do not depend on the machine, but with several threads or workers on
+who is first: compare the sums before and after a change of `solve/dfpn.py`.
 """
 
 import argparse
@@ -14,7 +14,9 @@ import math
 from tengen.agents.registry import load_agent
 from tengen.games import go
 from tengen.solve.go_solver import Claim, Solver
+from tengen.solve.leaf_workers import leaf_workers
 from tengen.solve.proof_tree import ProofTree
+from tengen.workers.local import LocalWorkers
 
 POSITIONS = [
     "C3 C4 D4 D3 D2 B3 C2 E1 B4 A5 C5 B2",
@@ -51,6 +53,8 @@ def main() -> None:
     parser.add_argument("--stones", type=int, nargs="+", default=[10, 11], help="which positions, by their stones")
     parser.add_argument("--leaf-nodes", type=int, help="of a tree of searches; without it, dfpn alone")
     parser.add_argument("--guide", help="the agent that guides the tree")
+    parser.add_argument("--threads", type=int, default=1, help="which search leaves, with one table")
+    parser.add_argument("--workers", type=int, help="processes in place of threads, as on a cluster, a table each")
     given = parser.parse_args()
     agent = load_agent(given.guide, 1) if given.guide else None
     counts = []
@@ -64,7 +68,8 @@ def main() -> None:
             if given.leaf_nodes:
                 guide = (lambda position: agent.choose(position).values) if agent else None
                 tree = ProofTree(solver, state, claim, guide)
-                list(tree.search(1, given.leaf_nodes, given.limit))
+                with leaf_workers(LocalWorkers if given.workers else None, given.workers or 0, solver) as workers:
+                    list(tree.search(given.threads, given.leaf_nodes, given.limit, workers))
                 found = tree.verdict
             else:
                 found = solver.prove(state, claim, nodes=given.limit)
