@@ -133,7 +133,7 @@ def _check(name: str, key: str, value: Any, default: Any) -> None:
         if key == "activation" and fine and value not in ACTIVATIONS:
             raise NetworkSpecError(f"activation {value[:40]!r} is not known: choose from {', '.join(ACTIVATIONS)}")
     if not fine:
-        raise NetworkSpecError(f"{name} cannot have {key}={str(value)[:40]}: its default is {_text(default)}")
+        raise NetworkSpecError(f"{name} cannot have {key}={_short(value)}: its default is {_text(default)}")
 
 
 def _convert(name: str, key: str, value: str, default: Any) -> Any:
@@ -145,8 +145,13 @@ def _convert(name: str, key: str, value: str, default: Any) -> Any:
             return tuple(int(part) for part in value.split("-"))
         return type(default)(value)
     except (ValueError, KeyError):
-        raise NetworkSpecError(f"{name} cannot have {key}={value[:40]}: its default is {_text(default)}") from None
+        raise NetworkSpecError(f"{name} cannot have {key}={_short(value)}: its default is {_text(default)}") from None
 
 
 def _text(value: Any) -> str:
     return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _short(value: Any) -> str:
+    """A rejected value for a message of one line."""
+    return " ".join(str(value)[:40].split())
