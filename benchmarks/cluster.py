@@ -1,6 +1,6 @@
 """What `tengen learn zero --cluster` costs, with a real Ray cluster of two nodes on this machine.
 
-    python -m benchmarks.cluster play [--rounds 5]      self-play by two Ray actors beside two processes, in turn
+    python -m benchmarks.cluster play [--rounds 12]     self-play by two Ray actors beside two processes, in turn
     python -m benchmarks.cluster take-in [--cores 200]  what one driver takes in, stores and trains on
 
 `take-in` has actors that only replay recorded games of 9x9 self-play: first at the rate of so many cores, then as fast
@@ -8,12 +8,14 @@ as they can. From the processor time that the driver needs for a position follow
 """
 
 import argparse
+import math
 import pickle
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ def main() -> None:
         prog="python -m benchmarks.cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("what", choices=("play", "take-in"))
-    options.add_argument("--rounds", type=int, default=5, help="of each kind of workers, or to take in")
+    options.add_argument("--rounds", type=int, default=12, help="by each kind of workers, or to take in")
     options.add_argument("--positions", type=int, default=2_000, help="of a round of play")
     options.add_argument("--cores", type=int, default=200, help="of self-play, at whose rate actors replay games")
     given = options.parse_args()
@@ -73,32 +75,36 @@ def main() -> None:
             take_in(config, cluster.address, given.rounds, given.cores)
 
 
-def play(config: ZeroConfig, address: str, rounds: int, positions: int) -> None:
-    """Rounds of self-play by processes and by Ray actors in turn; a round that compiles and prepares comes first."""
-    settings = config.game_spec(), config.self_play()
+def play(config: ZeroConfig, address: str, pairs: int, positions: int) -> None:
+    """Rounds of self-play by processes and by Ray actors in turn, after one of each that compiles and prepares.
+
+    Positions come when games end, which they do in waves, so rounds are compared by their simulations.
+    """
+    spec, settings = config.game_spec(), replace(config.self_play(), slots=64)  # fewer games: they end sooner
     pools: dict[str, Workers] = {}
     for name, hosts in (("processes", LocalWorkers), ("Ray actors", ray_hosts(address))):
-        pools[name] = hosts(WORKERS, ZeroWorker, lambda number: (*settings, number + 1), 0)
+        pools[name] = hosts(WORKERS, ZeroWorker, lambda number: (spec, settings, number + 1), 0)
         pools[name].start()
-    speeds: dict[str, list[float]] = {name: [] for name in pools}
+    rounds: dict[str, list[tuple[int, int, float]]] = {name: [] for name in pools}
     with closing(pools["processes"]), closing(pools["Ray actors"]):
-        for number in range(rounds + 1):
-            for name, workers in pools.items():
+        for number in range(pairs + 1):
+            for name in list(pools) if number % 2 else reversed(pools):  # so that a machine that slows down is fair
                 with tempfile.TemporaryDirectory() as folder:
-                    memory = ReplayMemory(config.game_spec(), 2 * positions)
                     order = RoundOrder(1, positions, MODEL, 0, BACKEND, config.simulations)
-                    current = SelfPlayRound(order, workers, memory, ChunkFolder(Path(folder)))
+                    memory, chunks = ReplayMemory(spec, 2 * positions), ChunkFolder(Path(folder))
+                    current = SelfPlayRound(order, pools[name], memory, chunks)
                     while not current.is_complete:
                         current.take_in(0.0, 0.2)
-                if number:
-                    speeds[name].append(current.positions / current.seconds)
-                    print(f"round {number}, {name:<12}{speeds[name][-1]:8.1f} positions/s", flush=True)
-    ratios = [ray / local for local, ray in zip(*speeds.values())]
-    for name, each in speeds.items():
-        print(
-            f"{name:<12} {statistics.median(each):8.1f} positions/s, median of {rounds} rounds with {WORKERS} workers"
-        )
-    print(f"ratio        {statistics.median(ratios):8.3f} (of single rounds {min(ratios):.3f} to {max(ratios):.3f})")
+                rounds[name].append((current.work.simulations, current.positions, current.seconds))
+            local, ray = (each[-1][0] / each[-1][2] for each in rounds.values())
+            print(f"pair {number}: {local:9,.0f} and {ray:9,.0f} simulations/s, ratio {ray / local:.3f}", flush=True)
+    for name, each in rounds.items():
+        simulations, there, seconds = map(sum, zip(*each[1:]))
+        print(f"{name:<12} {simulations / seconds:9,.0f} simulations/s, {there / seconds:9,.0f} positions/s")
+    logs = [math.log((ray[0] / ray[2]) / (local[0] / local[2])) for local, ray in zip(*rounds.values())][1:]
+    mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
+    low, high = math.exp(mean - 2 * error), math.exp(mean + 2 * error)
+    print(f"ratio        {math.exp(mean):9.3f} (mean of {len(logs)} pairs; 95%: {low:.3f} to {high:.3f})")
 
 
 def take_in(config: ZeroConfig, address: str, rounds: int, cores: int) -> None:
