@@ -113,7 +113,9 @@ def take_in(config: ZeroConfig, address: str, rounds: int, cores: int) -> None:
     worker.play(str(MODEL), 0, BACKEND, 1, config.simulations)  # compiles
     played, seconds = _timed(lambda: worker.play(str(MODEL), 0, BACKEND, UNIT, config.simulations))
     count = len(played.positions.value)
-    per_core, size = count / seconds, len(pickle.dumps(played)) / count
+    share = config.full_share  # positions come in waves, as games end: so they are reckoned from the simulations
+    simulations = share * config.simulations + (1 - share) * config.fast_simulations
+    per_core, size = played.work.simulations / simulations / seconds, len(pickle.dumps(played)) / count
     print(f"self-play, one core          {per_core:10,.1f} positions/s")
     print(f"a model                      {MODEL.stat().st_size:10,} bytes (stored in 16 bits; 32 in a run: twice that)")
     print(f"a position on its way        {size:10,.0f} bytes", flush=True)

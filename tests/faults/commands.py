@@ -214,7 +214,7 @@ def _standings(folder: Path) -> Result:
 
 
 def _solve(inputs: Inputs) -> list[str]:
-    limits = "--size 5 --komi 3.5 --threads 1 --leaf-nodes 300 --memory 0.01 --out .".split()
+    limits = "--size 5 --komi 3.5 --claim black --threads 1 --leaf-nodes 300 --memory 0.01 --out .".split()
     return ["solve", "go", "--moves", "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4", *limits]
 
 

@@ -198,6 +198,13 @@ def run(model: Path, out: Path, on_progress: Any = lambda _: None, **given: Any)
     return learn_reinforce(str(model), out, on_progress, report=False, **(toy | given))
 
 
+def test_a_kill_just_before_the_first_checkpoint_costs_one_update(model: Path, tmp_path: Path) -> None:
+    run(model, tmp_path, updates=1)
+    (tmp_path / "trainer.safetensors").unlink()
+    run(model, tmp_path, updates=2)
+    assert [line["step"] for line in read_metrics(tmp_path)] == [1, 2]
+
+
 def weights_of(path: Path) -> dict[str, Any]:
     return read_model(path)[0]
 
