@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import tarfile
 import tempfile
@@ -187,6 +188,7 @@ def _good_uci() -> list[bytes]:
 
 def _analysis(data: bytes) -> None:
     output, log = io.BytesIO(), io.StringIO()
+    data = re.sub(rb"(\d{3})\d+", rb"\1", data)  # who asks for a billion visits gets them
     KataServer(_analyst(), io.BytesIO(data), output, visits=2, log=log).run()
     for line in output.getvalue().splitlines():
         assert "internal error" not in json.loads(line).get("error", "")
