@@ -3,8 +3,8 @@
     python -m benchmarks.cluster_learning [--rounds 14] [--folder FOLDER]
 
 A real Ray cluster of two nodes with one core each. In round 4 one of its workers is killed, in round 6 a node, and in
-round 8 a node is added. Then the account of positions must be exact, and the two last models play a match, and each of
-them against `uct:playouts=10000`, which the preset is measured by. The same command goes on where it was stopped.
+round 8 a node is added. Then the account of positions must be exact, and the two last models play a match. The same
+command goes on where it was stopped.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("--rounds", type=int, default=14)
-    options.add_argument("--games", type=int, default=100, help="of each match")
+    options.add_argument("--games", type=int, default=100, help="of the match")
     options.add_argument("--folder", type=Path, default=Path("runs/cluster-learning"))
     given = options.parse_args()
     local, cluster = given.folder / "local", given.folder / "cluster"
@@ -52,9 +52,6 @@ def main() -> None:
     models = [f"zero:{folder / 'best.safetensors'},sims=64" for folder in (cluster, local)]
     board = f"--size 5 --komi 3.5 --games {given.games}".split()
     _tengen("match", *models, *board, "--out", str(given.folder / "match")).wait()
-    for model, name in zip(models, ("cluster", "local")):
-        first = ["--opening-moves", "0", "--first", "a", "--out", str(given.folder / f"{name}-uct")]
-        _tengen("match", model, "uct:playouts=10000", *board, *first).wait()
 
 
 def _tengen(*arguments: str) -> "subprocess.Popen[bytes]":

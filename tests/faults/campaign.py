@@ -93,9 +93,11 @@ def conduct(name: str, kills: int, folder: Path, tally: Tally, seed: int, report
 
 
 def _found(command: Command, folder: Path) -> Result:
-    """The result of a finished run, with the names of all its files but those of TensorBoard, which name the time."""
+    """The result of a finished run, with the names of all its files but those that a run may do without: TensorBoard's,
+    which name the time, and tables of the solver, which are not saved again if there is nothing left to search."""
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    names: Any = sorted(str(path) for path in paths if "tensorboard" not in path.parts)
+    kept = [path for path in paths if "tensorboard" not in path.parts and not path.match("table-*.npy")]
+    names: Any = sorted(map(str, kept))
     return {"files": names} | command.result(folder)
 
 

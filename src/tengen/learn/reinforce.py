@@ -155,7 +155,9 @@ class _Loop:
         self._on_progress: OnProgress = lambda _: None
         self._interrupted: Callable[[], bool] = lambda: False
         checkpoint = run.path / CHECKPOINT_FILE
-        if not checkpoint.exists() and any(line["step"] > 1 for line in run.metrics()):  # the first line may be before it
+        if not checkpoint.exists() and any(
+            line["step"] > 1 for line in run.metrics()
+        ):  # the first line may be before it
             raise RunDirectoryError(f"{checkpoint} is gone: put it back, or delete {run.path} to begin anew")
         if not self._model(0).exists():
             self._begin()

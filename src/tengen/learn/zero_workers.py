@@ -3,9 +3,11 @@
 A call carries all that it needs (which model, how many positions), so any worker can take it.
 """
 
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tengen._machine import has_exact_bytes
 from tengen.encode.game_spec import GameSpec
@@ -15,6 +17,7 @@ from tengen.learn.replay_chunks import PlayedGames
 from tengen.learn.selfplay import SelfPlayStatistics, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
+from tengen.nets.registry import describe_network
 
 _EVALUATORS: Final = 4  # that a worker keeps
 
@@ -36,6 +39,7 @@ class ZeroWorker:
         """`exact_bytes`: int8 was measured on a CPU that has them; where this one has not, floats take its place."""
         self._without_int8 = exact_bytes and not has_exact_bytes()
         self._spec, self._settings = spec, settings
+        _compile(spec, settings)
         self._worker = SelfPlayWorker(spec, settings, seed)
         self._model: tuple[str, str] | None = None
         self._evaluators: dict[tuple[str, str], Evaluator] = {}  # the last few, for to prepare one takes a while
@@ -74,6 +78,30 @@ class ZeroWorker:
         while len(self._evaluators) > _EVALUATORS:
             del self._evaluators[next(iter(self._evaluators))]
         return found
+
+
+class _Undecided:
+    """In place of a network: every move is as likely as another, and nobody is ahead."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        planes, height, width = spec.shape
+        board = {"width": width, "actions": spec.batch.actions}
+        self.architecture = describe_network("residual", planes, height, **board, value=True)
+
+    def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Planes uint8[B, C, H, W] -> zeros float32[B, actions] and float32[B]."""
+        return np.zeros((len(planes), self.architecture.actions), np.float32), np.zeros(len(planes), np.float32)
+
+    def another(self) -> Self:
+        """Threads may share it."""
+        return self
+
+
+def _compile(spec: GameSpec, settings: SelfPlaySettings) -> None:
+    """Play a move, so that a worker is not ready before its kernels are compiled, half a minute on a new machine."""
+    worker = SelfPlayWorker(spec, replace(settings, slots=1), 1)
+    worker.use(_Undecided(spec))
+    worker.step(2)
 
 
 class Pairing(NamedTuple):

@@ -27,7 +27,7 @@ from tengen.workers.sent_files import SentFile, StoredFile, read_contents, repla
 _LOSSES: Final = 3  # times that a call may be lost with its worker
 _FAILED_STARTS: Final = 12  # in a row, after which it is not the fault of the nodes
 _LOOK_SECONDS: Final = 1.0  # between two looks at the nodes of the cluster
-_FIRST_SECONDS: Final = 180.0  # for the first worker: a cold node imports and compiles for a while
+_FIRST_SECONDS: Final = 600.0  # for the first worker: a node that is cold and busy imports and compiles for long
 _FILES: Final = 16  # whose contents are held in the object store for calls to come
 
 
@@ -98,7 +98,7 @@ class RayWorkers:
         if not self._first.wait(_FIRST_SECONDS) or self._error is not None:
             error = self._error or WorkerError(
                 f"no worker has started on the cluster at {self._address} within {_FIRST_SECONDS:.0f} s: "
-                "`ray status` shows whether it has a free {self._unit}"
+                f"`ray status` shows whether it has a free {self._unit}"
             )
             self.close()
             raise error
