@@ -66,7 +66,7 @@ def test_a_run_keeps_its_metrics_and_a_match_its_games(tmp_path: Path, full_disk
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 100 kB in memory; skipped where we may not mount one."""
+    """A disk of 100 kB in memory, for the folder of a command alone; skipped where we may not mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(disk)], capture_output=True).returncode:
@@ -83,7 +83,7 @@ def test_a_command_stops_on_a_full_disk_and_goes_on_when_there_is_room(
     command, inputs = COMMANDS[name], Inputs(tmp_path / "inputs")
     arguments = command.arguments(inputs)
     with Host() as host:
-        assert "No space left on device" in host.refusal(arguments, small_disk / "run")
+        assert "No space left on device" in host.refusal(arguments, small_disk)
         subprocess.run(["mount", "-o", "remount,size=100M", str(small_disk)], check=True)
-        host.run(arguments, small_disk / "run")
-    command.result(small_disk / "run")
+        host.run(arguments, small_disk)
+    command.result(small_disk)
