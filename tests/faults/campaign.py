@@ -8,6 +8,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +93,14 @@ def conduct(name: str, kills: int, folder: Path, tally: Tally, seed: int, report
     return faults
 
 
+_NAMED_BY_CHANCE = ("tensorboard/*", "chunks/*", "table-*.npy")
+"""Files whose names say the time or how long games are, and tables that are not saved if nothing is left to search."""
+
+
 def _found(command: Command, folder: Path) -> Result:
-    """The result of a finished run, with the names of all its files but those that a run may do without: TensorBoard's,
-    which name the time, and tables of the solver, which are not saved again if there is nothing left to search."""
+    """The result of a finished run, with the names of all its files but those that chance decides."""
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    kept = [path for path in paths if "tensorboard" not in path.parts and not path.match("table-*.npy")]
-    names: Any = sorted(map(str, kept))
+    names: Any = sorted(str(path) for path in paths if not any(fnmatch(str(path), each) for each in _NAMED_BY_CHANCE))
     return {"files": names} | command.result(folder)
 
 
