@@ -93,7 +93,7 @@ def conduct(name: str, kills: int, folder: Path, tally: Tally, seed: int, report
     return faults
 
 
-_NAMED_BY_CHANCE = ("tensorboard/*", "chunks/*", "table-*.npy")
+_NAMED_BY_CHANCE = ("*tensorboard/*", "chunks/*", "table-*.npy")
 """Files whose names say the time or how long games are, and tables that are not saved if nothing is left to search."""
 
 
