@@ -85,16 +85,21 @@ def learn_value(
     torch.set_num_threads(config.threads)
     run = RunDirectory(out, asdict(config), FREE_VALUE_SETTINGS, asdict(ValueConfig(data=str(folder))))
 
-    def draw(now: TrainingProgress) -> None:
+    def draw() -> None:
+        write_atomically(out / CURVES_FILE, draw_value_curves(run.metrics()))
+
+    def show(now: TrainingProgress) -> None:
         on_progress(now)
         if now.validation:
-            write_atomically(out / CURVES_FILE, draw_value_curves(run.metrics()))
+            draw()
 
     try:
         if config.policy:
             games = position_settings(config)
             play_positions(games, folder, config.games, workers=config.workers, on_progress=on_games, hosts=hosts)
-        return _ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(draw)
+        best = _ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(show)
+        draw()  # for a run that was killed after its last validation
+        return best
     finally:
         run.close()
 
