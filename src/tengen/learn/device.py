@@ -1,7 +1,7 @@
 """Where a network is trained, on the processor or on a graphics card, and in how many bits.
 
 The network, its optimiser and the average of its weights are on the device. What the network says, some hundred numbers
-a position, comes back to the processor, where losses are computed: so only this file knows of devices.
+a position, comes back to the processor, where losses are computed: so trainers move their networks, and nothing else.
 """
 
 from contextlib import nullcontext

@@ -155,9 +155,8 @@ class _Loop:
         self._on_progress: OnProgress = lambda _: None
         self._interrupted: Callable[[], bool] = lambda: False
         checkpoint = run.path / CHECKPOINT_FILE
-        if not checkpoint.exists() and any(
-            line["step"] > 1 for line in run.metrics()
-        ):  # the first line may be before it
+        # A kill may come between the first line of metrics and the first checkpoint, so that line alone proves nothing.
+        if not checkpoint.exists() and any(line["step"] > 1 for line in run.metrics()):
             raise RunDirectoryError(f"{checkpoint} is gone: put it back, or delete {run.path} to begin anew")
         if not self._model(0).exists():
             self._begin()
