@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import settings
+from tests.compiled_kernels import ALLOCATING, counting_kernels, kernel_folder
 
 # No deadline: the first example of a test may compile a kernel. In CI the examples are the same every time.
 IN_CI = os.environ.get("CI") == "true"
@@ -33,3 +35,12 @@ def gnugo() -> str:
 def fairy_stockfish() -> str:
     """The path of Fairy-Stockfish."""
     return _find("fairy-stockfish", "fairy-stockfish", "Fairy-Stockfish")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Look at the machine code of every kernel that the tests have compiled: none may count references."""
+    if hasattr(session.config, "workerinput"):
+        return  # the process that hands out the tests does it once
+    if counting := counting_kernels(kernel_folder()) - ALLOCATING:
+        print(f"\nkernels that count references (see tengen/_kernel.py): {sorted(counting)}", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

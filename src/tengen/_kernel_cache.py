@@ -21,11 +21,11 @@ _KEPT_VERSIONS = 4
 
 
 def kernel_digest(package: Path) -> str:
-    """A digest of the package's kernel sources: every file that speaks of njit, and all of games/."""
+    """A digest of the package's kernel sources: every file with kernels, and all of games/."""
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(package.rglob("*.py")):
         text = path.read_bytes()
-        if b"njit" in text or "games" in path.relative_to(package).parts:
+        if b"@kernel" in text or "games" in path.relative_to(package).parts:
             digest.update(path.relative_to(package).as_posix().encode())
             digest.update(text)
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tengen.games import kernels
-from tengen.games.batch import copy_games, follow_paths, judge_games, play_games, restart_games, to_play
+from tengen.games.batch import copy_games, follow_paths, judge_games, play_games, restart_games, write_players
 from tengen.games.kernels import implement, random_playout
 
 
@@ -65,7 +65,9 @@ def test_kernels_over_many_games_are_those_of_the_game() -> None:
     assert games.left.tolist() == [7, 2, 7]
     play_games(games, np.array([1, -1, 0]))
     assert (games.left.tolist(), games.turn.tolist()) == ([5, 2, 6], [2, 1, 2])
-    assert to_play(games, 3).tolist() == [2, 1, 2]
+    players = np.zeros(3, np.int8)
+    write_players(games, players)
+    assert players.tolist() == [2, 1, 2]
     leaves = heaps(0, 0)
     paths = np.array([[1, 1, 0], [1, 9, 9]], np.int16)
     follow_paths(games, np.array([0, 1]), paths, np.array([3, 1]), leaves)

@@ -9,8 +9,20 @@ bench = typer.Typer(no_args_is_help=True, help="Measure speed, always as a ratio
 
 
 @bench.callback()
-def _group() -> None:
+def _group(context: typer.Context) -> None:
     """Measure speed, always as a ratio to yardsticks in the same run."""
+    from tengen._machine import MachineUse
+
+    use = MachineUse()
+    context.call_on_close(lambda: _print_machine(use.others()))
+
+
+def _print_machine(others: float | None) -> None:
+    """On what the figures were measured, and beside how much other work."""
+    from tengen._machine import cores, processor_name
+
+    load = "" if others is None else f"; other programs took {others:.0%} of the machine meanwhile"
+    typer.echo(f"{processor_name()}, {cores()} cores{load}")
 
 
 @bench.command()
@@ -21,7 +33,7 @@ def engine(
     ] = Path("benchmarks/yardsticks"),
     json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
 ) -> None:
-    """Measure the Go engine on one core: playouts, search, and the Python API.
+    """Measure the Go engine on one core: playouts, search, and the Python API, per second of processor time.
 
     Every figure stands beside its yardsticks when they are there: the same playout in C++ (needs g++ and
     --yardsticks), OpenSpiel and sente (when installed). Machines are noisy, so everything is measured in

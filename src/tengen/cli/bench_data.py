@@ -42,17 +42,18 @@ class TrainingSpeed:
 
 
 def measure_encoders(games: Selection, positions: int, rounds: int) -> list[EncoderSpeed]:
-    """Every encoder on the same shuffled positions, one thread, replay and symmetry included; the best round counts."""
+    """Every encoder on the same shuffled positions, one thread, replay and symmetry included, per second of processor
+    time; the best round counts."""
     speeds = []
     for name in encoder_names():
         loader = _loader(games, name, _BATCH)
         loader.batch_at(0, _BATCH)  # compiled before anything counts
         best = 0.0
         for _ in range(rounds):
-            start = time.perf_counter()
+            start = time.process_time()
             for first in range(0, positions, _BATCH):
                 loader.batch_at(first, _BATCH)
-            best = max(best, -(-positions // _BATCH) * _BATCH / (time.perf_counter() - start))
+            best = max(best, -(-positions // _BATCH) * _BATCH / (time.process_time() - start))
         speeds.append(EncoderSpeed(name, get_go_encoder(name).planes, best))
     return speeds
 

@@ -1,4 +1,4 @@
-"""The measures behind `tengen bench engine`: each one is a function from nothing to units per second."""
+"""The measures behind `tengen bench engine`: functions that return units per second of processor time."""
 
 import json
 import random
@@ -63,7 +63,7 @@ def measure_engine(rounds: int, yardsticks: Path) -> list[EngineRow]:
 
 def print_table(report: list[EngineRow]) -> None:
     """Show the figures on the terminal."""
-    table = Table(title="Tengen engine, one core, per second")
+    table = Table(title="Tengen engine, one core, per second of processor time")
     for column in ("measure", "board", "Tengen"):
         table.add_column(column, justify="left" if column == "measure" else "right")
     names = sorted({name for row in report for name in row.yardsticks})
@@ -126,12 +126,12 @@ def _plan() -> list[tuple[tuple[str, int, str], Measure]]:
 
 
 def _timed(work: Callable[[], int]) -> Measure:
-    """Units per second of something that returns how many units it did."""
+    """Units per second of processor time of something that returns how many units it did."""
 
     def measure() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         done = work()
-        return done / (time.perf_counter() - start)
+        return done / (time.process_time() - start)
 
     return measure
 
@@ -215,7 +215,7 @@ def _compile_yardstick(folder: Path, stack: ExitStack) -> Path | None:
 
 
 def _run_cpp(program: Path) -> dict[int, float]:
-    """Playouts/s by board size, from lines such as `9 playouts/s 115000 moves/s ...`."""
+    """Playouts per second of processor time by board size, from lines such as `9 playouts/s 115000 moves/s ...`."""
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     return {int(words[0]): float(words[2]) for line in output.splitlines() if (words := line.split())}
 

@@ -13,9 +13,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
 from tengen.games.go.board import (
     BLACK,
@@ -262,7 +262,7 @@ def _shown(value: bytes) -> str:
 ALL_POSSIBLE, SETUP_IMPOSSIBLE = -1, -2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_impossible(board, size, setup, moves):  # type: ignore[no-untyped-def]
     """Replay a game; the index of the first move onto a stone, or ALL_POSSIBLE, or SETUP_IMPOSSIBLE.
 

@@ -27,9 +27,9 @@ diagonals, on none at the edge.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array
 from tengen.encode.liberties import count_strings
 from tengen.games.go.board import BLACK, EMPTY, KO, SIZE, TO_PLAY, board_at, is_only_liberty
 from tengen.games.go.ladder import MOVE_BUDGET, ladder_scratch, mark_ladders
@@ -70,11 +70,12 @@ def encode_alphago(positions: Positions, out: NDArray[np.uint8]) -> None:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _encode_batch(positions, out, scratch, budget):  # type: ignore[no-untyped-def]
     cells = positions.boards.color.shape[1]
-    stones, liberties, seen = np.empty(cells, np.int64), np.empty(cells, np.int64), np.full(cells, -1, np.int64)
-    captures, escapes = np.empty(cells, np.bool_), np.empty(cells, np.bool_)
+    stones, liberties, seen = stack_array(cells, np.int64), stack_array(cells, np.int64), stack_array(cells, np.int64)
+    seen[:] = -1
+    captures, escapes = stack_array(cells, np.bool_), stack_array(cells, np.bool_)
     for i in range(out.shape[0]):
         board = board_at(positions.boards, i)
         own = board.info[TO_PLAY]
@@ -89,7 +90,7 @@ def _encode_batch(positions, out, scratch, budget):  # type: ignore[no-untyped-d
         _mark_moves(board, own, stones, liberties, captures, escapes, seen, i * cells, planes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark_stones(board, age, own, liberties, planes):  # type: ignore[no-untyped-def]
     """Write the planes about the stones as they stand."""
     u = np.uint64
@@ -106,7 +107,7 @@ def _mark_stones(board, age, own, liberties, planes):  # type: ignore[no-untyped
                 planes[_plane(LIBERTIES, liberties[head[p]]), point] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark_moves(board, own, stones, liberties, captures, escapes, seen, stamp, planes):  # type: ignore[no-untyped-def]
     """Write the planes about moves. captures, escapes: bool[P], the ladders; seen: int64[P] holds none of the numbers
     from `stamp` to `stamp + P - 1`."""
@@ -144,13 +145,13 @@ def _mark_moves(board, own, stones, liberties, captures, escapes, seen, stamp, p
             planes[SENSIBLENESS, point] = joined == 1 or not is_eye(board, p, own, 0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _plane(first, number):  # type: ignore[no-untyped-def]
     """Which of the eight planes from `first` on shows a number from 1 on."""
     return np.uint64(first + min(number, _MOST) - 1)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_repeated(colors, heads, k):  # type: ignore[no-untyped-def]
     """Whether an earlier one of four neighbours is a stone of the same string as the k-th."""
     for j in range(k):
@@ -159,7 +160,7 @@ def _is_repeated(colors, heads, k):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _liberties_of_move(board, p, own, seen, stamp):  # type: ignore[no-untyped-def]
     """How many liberties, at most 8, the string has that the move at p makes of own strings beside it."""
     u = np.uint64

@@ -5,9 +5,9 @@ network learns the same from fewer games.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import copy_into, kernel, stack_array
 from tengen.games.symmetry import SYMMETRIES, symmetry_points
 
 
@@ -30,12 +30,12 @@ def transform_batch(planes: NDArray[np.uint8], labels: NDArray[np.int64], symmet
     _transform(planes.reshape(batch, channels, size * size), labels, symmetries, symmetry_points(size))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _transform(planes, labels, symmetries, points):  # type: ignore[no-untyped-def]
     """planes: uint8[B, C, N * N]; points: int16[8, N * N], where each symmetry takes each point."""
     u = np.uint64
     area = planes.shape[2]
-    before = np.empty(area, planes.dtype)
+    before = stack_array(area, planes.dtype)
     for i in range(planes.shape[0]):
         k = symmetries[i]
         if k == 0:
@@ -43,6 +43,6 @@ def _transform(planes, labels, symmetries, points):  # type: ignore[no-untyped-d
         if labels[i] < area:
             labels[i] = points[k, labels[i]]
         for c in range(planes.shape[1]):
-            before[:] = planes[i, c]
+            copy_into(planes[i, c], before)
             for point in range(area):
                 planes[u(i), u(c), u(points[u(k), u(point)])] = before[u(point)]

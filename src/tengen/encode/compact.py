@@ -21,10 +21,9 @@ negative.
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_array
 from tengen.encode.liberties import count_strings, mark_ko, mark_liberties
-from tengen.games.borrow import borrow
 from tengen.games.go.board import BLACK, PASSES, TO_PLAY, WHITE, board_at
 
 _LIBERTIES = 3  # as many and more share the last plane
@@ -46,12 +45,11 @@ MEANINGS_WITH_KOMI = (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_compact(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 10 or more, N * N]; planes beyond the tenth are left empty."""
-    positions = borrow(positions)
     cells = positions.boards.color.shape[1]
-    stones, liberties = np.empty(cells, np.int64), np.empty(cells, np.int64)
+    stones, liberties = stack_array(cells, np.int64), stack_array(cells, np.int64)
     for i in range(out.shape[0]):
         board = board_at(positions.boards, i)
         count_strings(board, stones, liberties)
@@ -63,10 +61,9 @@ def encode_compact(positions, out):  # type: ignore[no-untyped-def]
         out[i, _KO_PLANE + 3] = board.info[PASSES] > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_compact_komi(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 25, N * N]."""
-    positions = borrow(positions)
     encode_compact(positions, out)
     for i in range(out.shape[0]):
         komi = positions.komi[i]

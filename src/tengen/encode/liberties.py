@@ -5,12 +5,12 @@ liberties, not the board's pseudo-liberties; and no string is ever walked.
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.board import BLACK, EMPTY, KO, NO_CELL, SIZE, WHITE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_strings(board, stones, liberties):  # type: ignore[no-untyped-def]
     """Write to stones, liberties: int64[P] at the head of every string how many it has of both; elsewhere 0."""
     u = np.uint64
@@ -34,13 +34,13 @@ def count_strings(board, stones, liberties):  # type: ignore[no-untyped-def]
     liberties[NO_CELL] = 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _name(color, head):  # type: ignore[no-untyped-def]
     """The head of a stone's string; NO_CELL for a cell without a stone, whose `head` means nothing."""
     return np.uint64(head) if color == BLACK or color == WHITE else np.uint64(NO_CELL)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_liberties(board, liberties, most, first_color, planes):  # type: ignore[no-untyped-def]
     """Write a 1 for every stone: those of first_color to planes 0 to most - 1, the others to the next `most`.
 
@@ -60,7 +60,7 @@ def mark_liberties(board, liberties, most, first_color, planes):  # type: ignore
                 planes[u(plane), u(row * size + col)] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_ko(board, plane):  # type: ignore[no-untyped-def]
     """Write a 1 to plane: uint8[N * N] where the ko forbids a move."""
     ko, size = board.info[KO], board.info[SIZE]

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games.microchess.board import (
     BLACK,
@@ -75,7 +75,7 @@ def _places() -> NDArray[np.int64]:
 _PLACES = _places()
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _show_pieces(board, viewer, out):  # type: ignore[no-untyped-def]
     """Pieces and castling rights to out: uint8[14 or more, 20], those of `viewer` first."""
     out[:] = 0
@@ -92,14 +92,14 @@ def _show_pieces(board, viewer, out):  # type: ignore[no-untyped-def]
             out[_PIECE_PLANES + (bit if viewer == WHITE else 1 - bit)] = 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _show_clock(reading, marks, out):  # type: ignore[no-untyped-def]
     for k in range(len(marks)):
         if reading >= marks[k]:
             out[k] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_microchess(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 21, 20]."""
     for i in range(count):
@@ -110,7 +110,7 @@ def encode_microchess(boards, count, out):  # type: ignore[no-untyped-def]
         _show_clock(board.info[HALFMOVE], HALFMOVE_MARKS, out[i, _CLOCK:_PLIES])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_microchess_ncsoft(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 31, 20]."""
     encode_microchess(boards, count, out)
@@ -118,7 +118,7 @@ def encode_microchess_ncsoft(boards, count, out):  # type: ignore[no-untyped-def
         _show_clock(boards.info[i, PLY], PLY_MARKS, out[i, _PLIES:])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_microchess_lecture(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 14, 20]."""
     for i in range(count):
@@ -126,7 +126,7 @@ def encode_microchess_lecture(boards, count, out):  # type: ignore[no-untyped-de
         _show_pieces(board, board.info[TO_PLAY], out[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_microchess_lecture_fixed(boards, count, out):  # type: ignore[no-untyped-def]
     """Write the first `count` games to out: uint8[n, 15, 20]."""
     for i in range(count):

@@ -12,14 +12,14 @@ There is no ko, no colour and no liberty in here: the plane is meant for compari
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.board import EMPTY, TO_PLAY
 
 MEANINGS = ("2 for stones of the player to move, 1 for empty points, 0 for stones of the opponent",)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_oneplane(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 1, N * N]."""
     for i in range(out.shape[0]):

@@ -8,10 +8,9 @@
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_array
 from tengen.encode.liberties import count_strings, mark_ko, mark_liberties
-from tengen.games.borrow import borrow
 from tengen.games.go.board import TO_PLAY, board_at
 
 _LIBERTIES = 3  # as many and more share the last plane
@@ -23,12 +22,11 @@ MEANINGS = (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_sevenplane(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 7, N * N]."""
-    positions = borrow(positions)
     cells = positions.boards.color.shape[1]
-    stones, liberties = np.empty(cells, np.int64), np.empty(cells, np.int64)
+    stones, liberties = stack_array(cells, np.int64), stack_array(cells, np.int64)
     for i in range(out.shape[0]):
         board = board_at(positions.boards, i)
         count_strings(board, stones, liberties)

@@ -11,9 +11,7 @@ Colours are not turned to those of the player to move: a network that reads `sto
 is always the same player's turn. `stones-player` is for one network for both.
 """
 
-from numba import njit
-
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.board import BLACK, EMPTY, SIZE, TO_PLAY, WHITE
 
 MEANINGS = ("black stones", "white stones", "empty points")
@@ -21,10 +19,9 @@ MEANINGS_WITH_PLAYER = (*MEANINGS, "ones if Black is to play")
 _PLAYER_PLANE = len(MEANINGS)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_stones(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 3 or 4, N * N]."""
-    positions = borrow(positions)
     for i in range(out.shape[0]):
         size = positions.boards.info[i, SIZE]
         for row in range(size):

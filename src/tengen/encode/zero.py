@@ -13,9 +13,7 @@ t runs from 0 to 7. A pass is a move too. Positions before the game began are em
 or handicap stones.
 """
 
-from numba import njit
-
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.board import BLACK, TO_PLAY
 from tengen.games.go.positions import PAST
 
@@ -27,10 +25,9 @@ MEANINGS = (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_zero(positions, out):  # type: ignore[no-untyped-def]
     """Write B positions to out: uint8[B, 17, N * N]."""
-    positions = borrow(positions)
     for i in range(out.shape[0]):
         own = positions.boards.info[i, TO_PLAY]
         for t in range(PAST):

@@ -7,9 +7,9 @@ each of several threads an environment of its own.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.encode.game_spec import GameSpec
 from tengen.games.game import get_game
 from tengen.games.kernels import copy, judge, play, player
@@ -107,7 +107,7 @@ class VectorEnv:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def step_games(games, start, actions, reward, terminated, legal):  # type: ignore[no-untyped-def]
     """Play actions: int64[B], and set boards whose game is over back to the one game of `start`.
 
@@ -128,7 +128,7 @@ def step_games(games, start, actions, reward, terminated, legal):  # type: ignor
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_actions(legal, rng, actions):  # type: ignore[no-untyped-def]
     """Draw one of the legal actions of every board, bool[B, A], to actions: int64[B]; rng: uint64[1]."""
     state = rng[0]

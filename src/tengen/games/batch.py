@@ -8,10 +8,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.kernels import copy, judge, key, play, player, restart, sensible
 from tengen.games.options import Options
 
@@ -103,85 +102,77 @@ class BatchedGame(ABC):
         first = games
         while isinstance(first, tuple):  # some arrays of a game may lie in a tuple of their own
             first = first[0]
-        players: NDArray[np.int8] = to_play(games, len(first))
+        players = np.empty(len(first), np.int8)
+        write_players(games, players)
         return players
 
     def keys(self, games: Any, count: int) -> NDArray[np.int64]:
         """int64[count]: what tells the positions of the first games apart, as transposition tables do."""
-        found: NDArray[np.int64] = position_keys(games, count)
+        found = np.empty(count, np.int64)
+        write_keys(games, found)
         return found
 
 
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restart_games(games, index):  # type: ignore[no-untyped-def]
     """Set the games of index: int64[n] back to the start position."""
-    games = borrow(games)
     for k in range(index.shape[0]):
         restart(games, index[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_games(source, source_index, target, target_index):  # type: ignore[no-untyped-def]
     """Copy games from one array of them to another; both indices: int64[n]."""
-    source, target = borrow(source), borrow(target)
     for k in range(source_index.shape[0]):
         copy(source, source_index[k], target, target_index[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_games(games, actions):  # type: ignore[no-untyped-def]
     """Play one legal action in each of the first games; actions: int64[n], -1 to leave a game alone."""
-    games = borrow(games)
     for i in range(actions.shape[0]):
         if actions[i] >= 0:
             play(games, i, actions[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def follow_paths(roots, index, paths, lengths, leaves):  # type: ignore[no-untyped-def]
     """Make leaf l the game roots[index[l]] after the first lengths[l] actions of paths[l].
 
     index, lengths: int64[L]; paths: int16[L, D].
     """
-    roots, leaves = borrow(roots), borrow(leaves)
     for leaf in range(index.shape[0]):
         copy(roots, index[leaf], leaves, leaf)
         for k in range(lengths[leaf]):
             play(leaves, leaf, np.int64(paths[leaf, k]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_games(games, count, legal, over, values):  # type: ignore[no-untyped-def]
     """Of the first `count` games: legal: bool[n, A], over: bool[n], values: float32[n]."""
-    games = borrow(games)
     for i in range(count):
         over[i], values[i] = judge(games, i, legal[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_sensible_actions(games, count, legal):  # type: ignore[no-untyped-def]
     """Take actions that are not sensible out of legal: bool[n, A]."""
-    games = borrow(games)
     for i in range(count):
         sensible(games, i, legal[i])
 
 
-@njit(cache=True, nogil=True)
-def to_play(games, count):  # type: ignore[no-untyped-def]
-    """int8[count]: whose turn it is in the first games."""
-    players = np.empty(count, np.int8)
-    for i in range(count):
+@kernel
+def write_players(games, players):  # type: ignore[no-untyped-def]
+    """Write whose turn it is in the first games to players: int8[n]."""
+    for i in range(players.shape[0]):
         players[i] = player(games, i)
-    return players
 
 
-@njit(cache=True, nogil=True)
-def position_keys(games, count):  # type: ignore[no-untyped-def]
-    """int64[count]: the keys of the first games."""
-    keys = np.empty(count, np.int64)
-    for i in range(count):
+@kernel
+def write_keys(games, keys):  # type: ignore[no-untyped-def]
+    """Write the keys of the first games to keys: int64[n]."""
+    for i in range(keys.shape[0]):
         keys[i] = key(games, i)
-    return keys

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.batch import BatchedGame, to_play
+from tengen.games.batch import BatchedGame, write_players
 from tengen.games.game import Game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, other_player
@@ -67,7 +67,9 @@ class BoardGame(Game):
 
     def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
         """Two planes: the squares of the player to move, and those of the opponent."""
-        cells, players = self.cells(games)[:count], to_play(games, count)[:, None]
+        players = np.empty((count, 1), np.int8)
+        write_players(games, players[:, 0])
+        cells = self.cells(games)[:count]
         planes[:, 0] = cells == players
         planes[:, 1] = cells == FIRST + SECOND - players
 

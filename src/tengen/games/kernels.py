@@ -7,7 +7,7 @@ specialised kernel for each game, with nothing to decide at run time. `docs/add-
 
     implement(TicTacToeGames, restart=..., copy=..., play=..., judge=..., player=..., key=...)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def play_all(games, actions):
         for i in range(actions.shape[0]):
             play(games, i, actions[i])          # the function of whichever game `games` belongs to
@@ -22,17 +22,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
+from tengen._kernel import INLINED, kernel, stack_array
 from tengen.games.xorshift import next_random, random_below
 
 WIN: Final = 1_000_000
 """What a game won is worth to alpha-beta, where nothing but winning counts; above all that `evaluate` may say."""
 
-_INLINED: Final[Any] = {
-    "forceinline": True
-}  # else each call would count references to every array of a game, up and down
 _KERNELS: dict[type, dict[str, Callable[..., Any]]] = {}
 
 
@@ -148,7 +145,7 @@ def has_quiescence(games: Any) -> Any:
     raise NotImplementedError("called inside kernels only")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def random_playout(games, i, legal, state):  # type: ignore[no-untyped-def]
     """The playout that every game has: all legal actions are equally likely."""
     mover = player(games, i)
@@ -171,9 +168,9 @@ def random_playout(games, i, legal, state):  # type: ignore[no-untyped-def]
                 left -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _legal_actions(games, i, actions):  # type: ignore[no-untyped-def]
-    legal = np.empty(actions.shape[0], np.bool_)
+    legal = stack_array(actions.shape[0], np.bool_)
     over, value = judge(games, i, legal)
     count = 0
     if not over:
@@ -184,33 +181,33 @@ def _legal_actions(games, i, actions):  # type: ignore[no-untyped-def]
     return count, np.int64(WIN * value), False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ending_by_moves(games, i, actions):  # type: ignore[no-untyped-def]
     count, value, _ = moves(games, i, actions)
     return count == 0, value
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _all_sensible(games, i, legal):  # type: ignore[no-untyped-def]
     pass
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _no_evaluation(games, i):  # type: ignore[no-untyped-def]
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _no_gain(games, i, action):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _yes(games):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _no(games):  # type: ignore[no-untyped-def]
     return False
 
@@ -223,79 +220,79 @@ def _kernel(name: str, games: Any) -> Callable[..., Any]:
     return _KERNELS[kind][name]
 
 
-@overload(restart, jit_options=_INLINED)
+@overload(restart, jit_options=INLINED)
 def _restart(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("restart", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(copy, jit_options=_INLINED)
+@overload(copy, jit_options=INLINED)
 def _copy(source, i, target, j):  # type: ignore[no-untyped-def]
     kernel = _kernel("copy", source)
     return lambda source, i, target, j: kernel(source, i, target, j)
 
 
-@overload(play, jit_options=_INLINED)
+@overload(play, jit_options=INLINED)
 def _play(games, i, action):  # type: ignore[no-untyped-def]
     kernel = _kernel("play", games)
     return lambda games, i, action: kernel(games, i, action)
 
 
-@overload(judge, jit_options=_INLINED)
+@overload(judge, jit_options=INLINED)
 def _judge(games, i, legal):  # type: ignore[no-untyped-def]
     kernel = _kernel("judge", games)
     return lambda games, i, legal: kernel(games, i, legal)
 
 
-@overload(player, jit_options=_INLINED)
+@overload(player, jit_options=INLINED)
 def _player(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("player", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(key, jit_options=_INLINED)
+@overload(key, jit_options=INLINED)
 def _key(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("key", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(sensible, jit_options=_INLINED)
+@overload(sensible, jit_options=INLINED)
 def _sensible(games, i, legal):  # type: ignore[no-untyped-def]
     kernel = _kernel("sensible", games)
     return lambda games, i, legal: kernel(games, i, legal)
 
 
-@overload(playout, jit_options=_INLINED)
+@overload(playout, jit_options=INLINED)
 def _playout(games, i, legal, state):  # type: ignore[no-untyped-def]
     kernel = _kernel("playout", games)
     return lambda games, i, legal, state: kernel(games, i, legal, state)
 
 
-@overload(moves, jit_options=_INLINED)
+@overload(moves, jit_options=INLINED)
 def _moves(games, i, actions):  # type: ignore[no-untyped-def]
     kernel = _kernel("moves", games)
     return lambda games, i, actions: kernel(games, i, actions)
 
 
-@overload(ending, jit_options=_INLINED)
+@overload(ending, jit_options=INLINED)
 def _ending(games, i, actions):  # type: ignore[no-untyped-def]
     kernel = _kernel("ending", games)
     return lambda games, i, actions: kernel(games, i, actions)
 
 
-@overload(evaluate, jit_options=_INLINED)
+@overload(evaluate, jit_options=INLINED)
 def _evaluate(games, i):  # type: ignore[no-untyped-def]
     kernel = _kernel("evaluate", games)
     return lambda games, i: kernel(games, i)
 
 
-@overload(gain, jit_options=_INLINED)
+@overload(gain, jit_options=INLINED)
 def _gain(games, i, action):  # type: ignore[no-untyped-def]
     kernel = _kernel("gain", games)
     return lambda games, i, action: kernel(games, i, action)
 
 
-@overload(has_quiescence, jit_options=_INLINED)
+@overload(has_quiescence, jit_options=INLINED)
 def _has_quiescence(games):  # type: ignore[no-untyped-def]
     kernel = _kernel("has_quiescence", games)
     return lambda games: kernel(games)

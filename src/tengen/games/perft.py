@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_zeros
 from tengen.games.batch import BatchedGame
 from tengen.games.kernels import copy, judge, play
 
@@ -18,11 +18,11 @@ def perft(batch: BatchedGame, state: Any, depth: int) -> int:
     return int(count_leaves(games, np.zeros((depth, batch.actions), np.bool_)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_leaves(games, legal):  # type: ignore[no-untyped-def]
     """Perft of game 0, to the depth of legal: bool[depth, A]; the other games are room for the way down."""
     depth, actions = legal.shape
-    tried = np.zeros(depth, np.int64)  # actions of each level that are done
+    tried = stack_zeros(depth, np.int64)  # actions of each level that are done
     judge(games, 0, legal[0])
     leaves, level = 0, 0
     while level >= 0:

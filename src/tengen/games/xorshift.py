@@ -1,10 +1,11 @@
 """Random numbers for kernels, by xorshift64: the state is one uint64 that is not 0."""
 
 import numpy as np
-from numba import njit
+
+from tengen._kernel import kernel
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def next_random(state):  # type: ignore[no-untyped-def]
     """The successor of a non-zero uint64."""
     state ^= state << np.uint64(13)
@@ -13,7 +14,7 @@ def next_random(state):  # type: ignore[no-untyped-def]
     return state
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def random_below(state, n):  # type: ignore[no-untyped-def]
     """An integer in [0, n) from the high bits of a random uint64 (multiply-shift, no division)."""
     return np.int64(((state >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

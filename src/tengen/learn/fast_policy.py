@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.games.go.board import (
     BLACK,
@@ -230,7 +230,7 @@ def new_room(size: int, games: int) -> LearningRoom:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def learn_games(games, order, room, weights, squares, size, rate):  # type: ignore[no-untyped-def]
     """Learn from the games order: int64[n], one position of each game side by side being a mini-batch.
 
@@ -272,7 +272,7 @@ def learn_games(games, order, room, weights, squares, size, rate):  # type: igno
             return positions, loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_gradient(room, n, slot, log_total, touched):  # type: ignore[no-untyped-def]
     """Add the gradient of log p(candidate `slot`); returns how many features are touched now."""
     features, counts = room.candidates.features, room.candidates.counts
@@ -288,7 +288,7 @@ def add_gradient(room, n, slot, log_total, touched):  # type: ignore[no-untyped-
     return touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ascend(room, touched, weights, squares, rate):  # type: ignore[no-untyped-def]
     """Take a step along the gradient, and make it zero again."""
     for i in range(touched):
@@ -300,7 +300,7 @@ def _ascend(room, touched, weights, squares, rate):  # type: ignore[no-untyped-d
         room.is_touched[feature] = False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def predict_game(games, game, room, weights, size, logits):  # type: ignore[no-untyped-def]
     """Write the scores of all moves in every position of a game to logits: float32[length, size * size + 1]."""
     board = board_at(room.boards, 0)
@@ -316,7 +316,7 @@ def predict_game(games, game, room, weights, size, logits):  # type: ignore[no-u
         _play(board, games, game, ply, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look(board, games, game, ply, room, size):  # type: ignore[no-untyped-def]
     """Find the candidates before a move of a game; returns (how many, which of them was played or -1)."""
     at = games.offsets[game] + ply
@@ -330,20 +330,20 @@ def _look(board, games, game, ply, room, size):  # type: ignore[no-untyped-def]
     return n, (n - 1 if played == NO_CELL else room.candidates.slots[played])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_up(board, games, game, size):  # type: ignore[no-untyped-def]
     clear(board, size)
     for k in range(games.setup_offsets[game], games.setup_offsets[game + 1]):
         place(board, _cell(games.setup[k], size), WHITE if games.setup[k] & WHITE_BIT else BLACK)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _play(board, games, game, ply, size):  # type: ignore[no-untyped-def]
     code = games.moves[games.offsets[game] + ply]
     play_move(board, _cell(code, size), WHITE if code & WHITE_BIT else BLACK)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _cell(code, size):  # type: ignore[no-untyped-def]
     """The cell of a recorded move, NO_CELL for a pass."""
     point = np.int64(code & MOVE_MASK)

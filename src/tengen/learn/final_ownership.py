@@ -7,9 +7,9 @@ its result.
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.data.dataset import Selection
 from tengen.games.game import open_batch
 from tengen.games.go.board import board_at, copy_board
@@ -41,7 +41,7 @@ def final_ownership(games: Selection) -> NDArray[np.int8]:
     return found
 
 
-@njit(cache=True)
+@kernel
 def _copy_boards(source, target, count):  # type: ignore[no-untyped-def]
     for i in range(count):
         copy_board(board_at(source, i), board_at(target, i))

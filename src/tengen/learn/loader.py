@@ -19,9 +19,9 @@ from threading import local
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.data.dataset import Selection
 from tengen.encode.augment import transform_batch
 from tengen.encode.go import GoEncoder
@@ -159,7 +159,7 @@ class PositionLoader:
         return buffer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_positions(start, count, seed, shuffle, order, chances):  # type: ignore[no-untyped-def]
     """The position numbers of entries start, start + 1, ... of the endless sequence, and a random number for each."""
     for i in range(order.shape[0]):
@@ -169,7 +169,7 @@ def draw_positions(start, count, seed, shuffle, order, chances):  # type: ignore
         chances[i] = np.int64(_mix(key ^ np.uint64(index)) & np.uint64(0xFFFFFFFF))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def permuted(index, count, key):  # type: ignore[no-untyped-def]
     """Where a pseudo-random permutation of 0 ... count - 1, chosen by the uint64 key, takes `index`.
 
@@ -189,7 +189,7 @@ def permuted(index, count, key):  # type: ignore[no-untyped-def]
             return np.int64(x)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _mix(x):  # type: ignore[no-untyped-def]
     """A well-mixed uint64 (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

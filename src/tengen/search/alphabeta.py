@@ -25,11 +25,10 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
 from tengen.games.kernels import WIN, copy, ending, evaluate, gain, has_quiescence, key, moves, play, player
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.result import GameTreeResult
@@ -160,10 +159,9 @@ def _as_moves(state: AnyState, actions: tuple[int, ...]) -> list[int]:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prepare(work, order, limit):  # type: ignore[no-untyped-def]
     """Forget the last search, and sort the root's actions, order: int64[n], by how promising they look."""
-    work = borrow(work)
     work.killers[:] = -1
     work.history[:] = 0
     work.counts[_NODES], work.counts[_LIMIT], work.counts[_ABORTED] = 0, limit, 0
@@ -178,13 +176,12 @@ def prepare(work, order, limit):  # type: ignore[no-untyped-def]
         order[k] = action
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_root(work, order, values, depth):  # type: ignore[no-untyped-def]
     """The index of the best of the root's actions, order: int64[n], or -1 if the search was stopped before the first.
 
     values: int64[n] holds the values that are exact, and -_INFINITY elsewhere.
     """
-    work = borrow(work)
     best, alpha = -1, np.int64(-_INFINITY)
     values[:] = -_INFINITY
     work.frames[0, _OPEN] = 0
@@ -202,7 +199,7 @@ def search_root(work, order, values, depth):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _negamax(work, depth, alpha, beta):  # type: ignore[no-untyped-def]
     """The value of the position at ply 1 for the player to move, exact between alpha and beta.
 
@@ -239,7 +236,7 @@ def _negamax(work, depth, alpha, beta):  # type: ignore[no-untyped-def]
                     _remember_cutoff(work, ply, action, depth - ply)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter(work, ply, depth):  # type: ignore[no-untyped-def]
     """Look at the position at `ply`: (True, its value) if that is known at once, else prepare to try its moves."""
     counts, frame, games, actions = work.counts, work.frames[ply], work.games, work.actions[ply]
@@ -282,13 +279,13 @@ def _enter(work, ply, depth):  # type: ignore[no-untyped-def]
     return False, np.int64(0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _nearer(value, ply):  # type: ignore[no-untyped-def]
     """The value of a finished game: a win counts more the sooner it comes, a loss the later."""
     return value - ply if value >= WIN else value + ply if value <= -WIN else value
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _next_move(work, ply):  # type: ignore[no-untyped-def]
     """Play the next move worth trying at `ply` in the game of the next; False if there is none."""
     frame, actions, scores = work.frames[ply], work.actions[ply], work.scores[ply]
@@ -307,7 +304,7 @@ def _next_move(work, ply):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _keep_gains(work, ply, count):  # type: ignore[no-untyped-def]
     """Of the first `count` actions at `ply` keep those that are not quiet; returns how many."""
     actions, scores, kept = work.actions[ply], work.scores[ply], 0
@@ -319,7 +316,7 @@ def _keep_gains(work, ply, count):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _score_moves(work, ply, count, first):  # type: ignore[no-untyped-def]
     """Decide in which order the actions at `ply` are tried; first: the table's, or -1."""
     actions, scores, killers = work.actions[ply], work.scores[ply], work.killers[ply]
@@ -338,7 +335,7 @@ def _score_moves(work, ply, count, first):  # type: ignore[no-untyped-def]
         scores[k] = score
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _remember_cutoff(work, ply, action, depth):  # type: ignore[no-untyped-def]
     """A move that refuted one position often refutes the next."""
     if depth <= 0 or gain(work.games, ply, action) >= 0:
@@ -351,7 +348,7 @@ def _remember_cutoff(work, ply, action, depth):  # type: ignore[no-untyped-def]
         history //= 2
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _look_up(work, ply, depth):  # type: ignore[no-untyped-def]
     """(whether the table knows a value that counts here, the value, the best action or -1)."""
     frame = work.frames[ply]
@@ -376,7 +373,7 @@ def _look_up(work, ply, depth):  # type: ignore[no-untyped-def]
     return False, np.int64(0), action
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _store(work, ply, depth):  # type: ignore[no-untyped-def]
     """Remember the position at `ply`, whose moves have been tried."""
     frame = work.frames[ply]
@@ -391,7 +388,7 @@ def _store(work, ply, depth):  # type: ignore[no-untyped-def]
     entry[1] = value << 32 | frame[_CHOICE] << 16 | depth << 3 | bound << 1 | frame[_OPEN]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _extend_line(work, ply, action):  # type: ignore[no-untyped-def]
     """The best line from `ply` on is this action and then the line after it."""
     length = work.pv_length[ply + 1]

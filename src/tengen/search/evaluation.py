@@ -1,8 +1,8 @@
 """A game's own evaluation of a position, for one state at a time: the leaves of minimax."""
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.batch import BatchedGame
 from tengen.games.kernels import ending, evaluate, gain
 from tengen.games.state import AnyState
@@ -28,14 +28,14 @@ class Evaluation:
         return [moves[k] for k in np.argsort(-gains, kind="stable")]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def value_now(games, room):  # type: ignore[no-untyped-def]
     """The value of the first game; room: int16[A]."""
     over, value = ending(games, 0, room)
     return value if over else evaluate(games, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_at(games, actions):  # type: ignore[no-untyped-def]
     """Write how promising each action of the first game looks over it; actions: int64[n]."""
     for k in range(actions.shape[0]):

@@ -8,8 +8,9 @@ one batch are evaluated once.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tengen._kernel import copy_into, kernel
 
 _FREE = np.uint64(0)
 
@@ -30,7 +31,7 @@ def new_cache(slots: int, actions: int) -> EvaluationCache:
     return EvaluationCache(np.zeros(size, np.uint64), logits, np.zeros(size, np.float32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_planes(planes):  # type: ignore[no-untyped-def]
     """A 64-bit hash of uint8[n] that is never 0: eight bytes at a time, mixed as in splitmix64."""
     u = np.uint64
@@ -48,19 +49,20 @@ def hash_planes(planes):  # type: ignore[no-untyped-def]
     return key | u(1)
 
 
-@njit(cache=True, nogil=True)
-def look_up(cache, planes, skip, count, keys, source, missing, logits, values):  # type: ignore[no-untyped-def]
+@kernel
+def look_up(cache, planes, skip, count, keys, source, missing, claimed, logits, values):  # type: ignore[no-untyped-def]
     """Write what is known of the first `count` positions to logits: float32[L, A] and values: float32[L]; returns how
     many have to be evaluated.
 
     planes: uint8[L, C * H * W]; skip: bool[L], positions of which nothing is asked. Writes keys: uint64[L] and, to
     source: int64[L], k for the k-th of missing: int64[L], the positions to evaluate, packed to the front of planes in
-    that order, or -1 where nothing is missing.
+    that order, or -1 where nothing is missing. claimed: int64[a power of two, at least 2 L] is scratch room.
     """
     mask = np.uint64(cache.keys.shape[0] - 1)
     wanted = 0
-    claimed = np.full(2 * _power_of_two(count), -1, np.int64)  # where the keys of this batch's missing ones stand
-    claim_mask = np.uint64(claimed.shape[0] - 1)
+    claim_mask = np.uint64(2 * _power_of_two(count) - 1)
+    for place in range(claim_mask + np.uint64(1)):  # where the keys of this batch's missing ones stand
+        claimed[place] = -1
     for k in range(count):
         source[k] = -1
         if skip[k]:
@@ -69,7 +71,7 @@ def look_up(cache, planes, skip, count, keys, source, missing, logits, values): 
         keys[k] = key
         slot = (key >> np.uint64(1)) & mask
         if cache.keys[slot] == key:
-            logits[k] = cache.logits[slot]
+            copy_into(cache.logits[slot], logits[k])
             values[k] = cache.values[slot]
             continue
         place = (key >> np.uint64(20)) & claim_mask
@@ -79,13 +81,13 @@ def look_up(cache, planes, skip, count, keys, source, missing, logits, values): 
             claimed[place] = wanted
             missing[wanted] = k
             if wanted != k:
-                planes[wanted] = planes[k]
+                copy_into(planes[k], planes[wanted])
             wanted += 1
         source[k] = claimed[place]
     return wanted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _power_of_two(n):  # type: ignore[no-untyped-def]
     power = 1
     while power < n:
@@ -93,7 +95,7 @@ def _power_of_two(n):  # type: ignore[no-untyped-def]
     return power
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_in(cache, count, keys, source, missing, fresh_logits, fresh_values, logits, values):  # type: ignore[no-untyped-def]
     """Give every position that the cache did not know its evaluation, and remember it.
 
@@ -102,12 +104,12 @@ def fill_in(cache, count, keys, source, missing, fresh_logits, fresh_values, log
     """
     for k in range(count):
         if source[k] >= 0:
-            logits[k] = fresh_logits[source[k]]
+            copy_into(fresh_logits[source[k]], logits[k])
             values[k] = fresh_values[source[k]]
     mask = np.uint64(cache.keys.shape[0] - 1)
     for m in range(fresh_values.shape[0]):
         key = keys[missing[m]]
         slot = (key >> np.uint64(1)) & mask
         cache.keys[slot] = key
-        cache.logits[slot] = fresh_logits[m]
+        copy_into(fresh_logits[m], cache.logits[slot])
         cache.values[slot] = fresh_values[m]

@@ -7,9 +7,9 @@ in when a move is drawn. As in other playouts nobody fills eyes, commits suicide
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import KO, NO_CELL, TO_PLAY, cell_count
 from tengen.games.xorshift import next_random
 from tengen.search.fast_policy import NEAR, RESCUE, RESCUES, find_rescues, response_feature, response_key
@@ -49,7 +49,7 @@ def new_draw_room(size: int) -> DrawRoom:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "nsz", "contract"})
+@kernel(inline=True, fastmath={"reassoc", "nsz", "contract"})
 def weigh_moves(board, tracker, tables, factors, last, before, color, room):  # type: ignore[no-untyped-def]
     """Write the weight of every move of `color` to room.weights: float32[Q], sums to room.sums; returns the total.
 
@@ -73,7 +73,7 @@ def weigh_moves(board, tracker, tables, factors, last, before, color, room):  # 
     return total
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _weigh_answers(board, tracker, tables, factors, last, color, room):  # type: ignore[no-untyped-def]
     """Multiply in what answers to the last move have of their own."""
     u = np.uint64
@@ -93,7 +93,7 @@ def _weigh_answers(board, tracker, tables, factors, last, color, room):  # type:
         weights[u(room.rescues[i, 0])] *= table[u(RESCUE + room.rescues[i, 1])]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def draw_move(room, total, state):  # type: ignore[no-untyped-def]
     """A cell drawn by the weights in the room, or NO_CELL if none has any; state: a fresh random uint64."""
     u = np.uint64
@@ -118,7 +118,7 @@ def draw_move(room, total, state):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_fast_playout(  # type: ignore[no-untyped-def]
     board, tracker, tables, factors, last, before, flags, limit, room, state
 ):

@@ -23,9 +23,9 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     EMPTY,
     EMPTY_COUNT,
@@ -135,7 +135,7 @@ def new_candidates(size: int) -> Candidates:
 # ------------------------------------------------------------------------------------------- the board
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def survey(board, scene):  # type: ignore[no-untyped-def]
     """Look at a whole board: the liberties of all strings and the stones around all points."""
     size = board.info[SIZE]
@@ -153,7 +153,7 @@ def survey(board, scene):  # type: ignore[no-untyped-def]
                     scene.classes[p] = liberty_class(board, p)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def add_to_crowd(scene, p, change):  # type: ignore[no-untyped-def]
     """Count a stone that comes (change 1) or goes (-1) at p; returns whether some count around it is 2 or less now."""
     u = np.uint64
@@ -168,7 +168,7 @@ def add_to_crowd(scene, p, change):  # type: ignore[no-untyped-def]
     return least <= 2
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def string_size(board, stone, at_most):  # type: ignore[no-untyped-def]
     """How many stones the string has; counting ends at `at_most`."""
     u = np.uint64
@@ -181,7 +181,7 @@ def string_size(board, stone, at_most):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def hashed(key):  # type: ignore[no-untyped-def]
     """A number below HASHED from a key (Fibonacci hashing)."""
     return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - 18))
@@ -190,7 +190,7 @@ def hashed(key):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------------------ static features
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def diamond_feature(shape, far, tables):  # type: ignore[no-untyped-def]
     """The feature of twelve cells; shape: an entry of `ShapeTables.shape`, far: as seen by the player."""
     turn, own = (shape >> TURN_BITS) & 7, (shape >> OWN_BITS) & 255
@@ -198,7 +198,7 @@ def diamond_feature(shape, far, tables):  # type: ignore[no-untyped-def]
     return DIAMOND + hashed((np.int64(shape_class(shape)) << 8) | np.int64(turned))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def turn_far(far, turn):  # type: ignore[no-untyped-def]
     """Apply a symmetry to the four fields of `far`."""
     if turn & 4:  # top and bottom stay, right and left change places
@@ -207,20 +207,20 @@ def turn_far(far, turn):  # type: ignore[no-untyped-def]
     return (far << turns | far >> (8 - turns)) & 255
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def point_feature(scene, p):  # type: ignore[no-untyped-def]
     """Distances from the edges, ten standing for more, and whether stones are around: none, one, more."""
     u = np.uint64
     return np.int64(scene.points[u(p)]) + min(np.int64(2), np.int64(scene.crowd[scene.crowd_cells[u(p)]]))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _band(count):  # type: ignore[no-untyped-def]
     """0, 1, 2, 3 to 4, 5 or more stones, as 0 to 4."""
     return count if count < 3 else (3 if count < 5 else 4)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def tactic_feature(board, p, color, code):  # type: ignore[no-untyped-def]
     """What the move does to the strings beside it; code: the shape as the player sees it."""
     stride = board.info[SIZE] + 1
@@ -243,7 +243,7 @@ def tactic_feature(board, p, color, code):  # type: ignore[no-untyped-def]
     return TACTIC + ((_band(captured) * 5 + risked) * 4 + attacked) * 4 + saved
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def static_features(board, scene, tables, p, color, out):  # type: ignore[no-untyped-def]
     """Write the STATIC features of the move p of `color` to out; returns its entry in `ShapeTables.shape`."""
     code = read_shape(board, scene.classes, p)
@@ -262,7 +262,7 @@ def static_features(board, scene, tables, p, color, out):  # type: ignore[no-unt
 # ----------------------------------------------------------------------- features of the last two moves
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def place_of(rows, cols):  # type: ignore[no-untyped-def]
     """The number of the offset (rows, cols) up to symmetry, or -1 outside the window."""
     a, b = abs(rows), abs(cols)
@@ -271,7 +271,7 @@ def place_of(rows, cols):  # type: ignore[no-untyped-def]
     return b * (b + 1) // 2 + a if b <= WINDOW else -1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def response_key(board, classes, tables, last, color):  # type: ignore[no-untyped-def]
     """(key, symmetry, second symmetry, symmetries left): the diamond around the last move, as `color` sees it.
 
@@ -292,7 +292,7 @@ def response_key(board, classes, tables, last, color):  # type: ignore[no-untype
     return key, turn, np.int64(tables.far_turn[own, turned]), np.int64(tables.far_own[own, turned])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def response_feature(tables, key, turn, second, own, offset):  # type: ignore[no-untyped-def]
     """The feature of an answer at `offset` (0 to OFFSETS - 1, row by row) from the last move."""
     u = np.uint64
@@ -300,7 +300,7 @@ def response_feature(tables, key, turn, second, own, offset):  # type: ignore[no
     return RESPONSE + hashed(key * OFFSETS + np.int64(least))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def find_rescues(board, last, color, rescues):  # type: ignore[no-untyped-def]
     """The moves that save strings of `color` which stand in atari beside the last move; returns how many.
 
@@ -334,7 +334,7 @@ def find_rescues(board, last, color, rescues):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _note_rescue(rescues, count, p, kind):  # type: ignore[no-untyped-def]
     """Note a saving move once, for the most that it does."""
     for i in range(count):
@@ -351,7 +351,7 @@ def _note_rescue(rescues, count, p, kind):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------------------- whole positions
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_candidates(board, scene, tables, last, before, color, candidates):  # type: ignore[no-untyped-def]
     """List the moves of `color` with their features, a pass at the end; returns how many there are.
 
@@ -402,7 +402,7 @@ def find_candidates(board, scene, tables, last, before, color, candidates):  # t
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_candidates(weights, candidates, n, scores):  # type: ignore[no-untyped-def]
     """Write the sums of weights to scores: float32[P]; returns the logarithm of the sum of their exponentials."""
     highest = np.float32(-1e30)

@@ -8,10 +8,9 @@ import copy
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
 from tengen.games.go.batch import FLAGS, BatchedGo
 from tengen.games.go.board import BLACK, PASSES, TO_PLAY, Board, allocate, board_at, copy_board
 from tengen.games.go.score import area, final_margin
@@ -102,7 +101,7 @@ def new_rollout_room(size: int) -> RolloutRoom:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def roll_out_leaves(  # type: ignore[no-untyped-def]
     games, count, over, playouts, limit, tables, factors, room, rng, values
 ):
@@ -110,7 +109,6 @@ def roll_out_leaves(  # type: ignore[no-untyped-def]
 
     Returns (how many games were played out, moves). The end is counted by area, also of a rollout that was cut off.
     """
-    games, tables, factors, room = borrow(games), borrow(tables), borrow(factors), borrow(room)
     flags = games.rules[FLAGS]
     state, done, moves = rng[0], 0, 0
     for k in range(count):

@@ -16,9 +16,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import BLACK, BORDER, EMPTY, SIZE, WHITE, pseudo_liberties
 from tengen.games.go.strings import liberty_count
 
@@ -191,7 +191,7 @@ def _far_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def liberty_class(board, stone):  # type: ignore[no-untyped-def]
     """1, 2 or 3 (or more) liberties of the string of `stone`."""
     if pseudo_liberties(board.liberties[board.head[stone]]) > 4 * (_PLENTY - 1):
@@ -199,7 +199,7 @@ def liberty_class(board, stone):  # type: ignore[no-untyped-def]
     return liberty_count(board, stone, _PLENTY)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _side(board, classes, q):  # type: ignore[no-untyped-def]
     """The three bits of a neighbour; classes: uint8[P] holds the liberty class at the head of each string."""
     u = np.uint64
@@ -208,7 +208,7 @@ def _side(board, classes, q):  # type: ignore[no-untyped-def]
     return (0x7300 >> shift & 7) + (of_stone & 3)  # no branches: what stands there is hard to predict
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def read_shape(board, classes, p):  # type: ignore[no-untyped-def]
     """The code sides << 8 | corners around cell p."""
     u = np.uint64
@@ -226,7 +226,7 @@ def read_shape(board, classes, p):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def read_far(board, p):  # type: ignore[no-untyped-def]
     """The code `far` around cell p. Beyond an edge is edge, though the padded grid goes on there."""
     u = np.uint64
@@ -242,13 +242,13 @@ def read_far(board, p):  # type: ignore[no-untyped-def]
     return far
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def shape_class(shape):  # type: ignore[no-untyped-def]
     """The number of a shape, from its entry in the table."""
     return shape & (SHAPES - 1)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def swap_shape(code, tables):  # type: ignore[no-untyped-def]
     """The shape with its colours exchanged."""
     u = np.uint64

@@ -11,9 +11,9 @@ few branches, and first collect what is to be done: then many reads are under wa
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import copy_into, kernel
 from tengen.games.go.board import (
     BLACK,
     BORDER,
@@ -122,7 +122,7 @@ def new_tracker(size: int) -> Tracker:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def track(board, tracker, tables, factors, flags):  # type: ignore[no-untyped-def]
     """Look at a whole board anew."""
     survey(board, tracker.scene)
@@ -133,16 +133,17 @@ def track(board, tracker, tables, factors, flags):  # type: ignore[no-untyped-de
     _rescore(board, tracker, tables, factors, flags, count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_tracker(source, target):  # type: ignore[no-untyped-def]
     """Copy what is known of a board."""
-    target.scene.classes[:] = source.scene.classes
-    target.scene.crowd[:] = source.scene.crowd
-    target.weights[:] = source.weights
-    target.shapes[:] = source.shapes
+    copy_into(source.scene.classes, target.scene.classes)
+    copy_into(source.scene.crowd, target.scene.crowd)
+    for color in range(2):
+        copy_into(source.weights[color], target.weights[color])
+        copy_into(source.shapes[color], target.shapes[color])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def play_tracked(board, tracker, tables, factors, flags, p, color):  # type: ignore[no-untyped-def]
     """Play the cell p, legal and no suicide, and bring the tracker up to date."""
     u = np.uint64
@@ -156,7 +157,7 @@ def play_tracked(board, tracker, tables, factors, flags, p, color):  # type: ign
     _rescore(board, tracker, tables, factors, flags, count)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _foresee(board, tracker, p, color):  # type: ignore[no-untyped-def]
     """Mark what a move at p is about to change, while it can be seen; returns (how many cells are marked, how many
     stones will be captured)."""
@@ -175,7 +176,7 @@ def _foresee(board, tracker, p, color):  # type: ignore[no-untyped-def]
     return count, lifted
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _foresee_capture(board, tracker, stone, color, count, lifted):  # type: ignore[no-untyped-def]
     """List the stones of a string and mark the liberties of those that capture it; returns both counts."""
     stride = board.info[SIZE] + 1
@@ -196,7 +197,7 @@ def _foresee_capture(board, tracker, stone, color, count, lifted):  # type: igno
             return count, lifted
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _see(board, tracker, p, lifted, count):  # type: ignore[no-untyped-def]
     """Mark what a move at p has changed; returns how many cells are marked."""
     u = np.uint64
@@ -221,7 +222,7 @@ def _see(board, tracker, p, lifted, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _mark(board, tracker, q, count):  # type: ignore[no-untyped-def]
     """Mark q for another look if it is empty; returns how many cells are marked."""
     u = np.uint64
@@ -231,7 +232,7 @@ def _mark(board, tracker, q, count):  # type: ignore[no-untyped-def]
     return count + np.int64(fresh)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _mark_around(board, tracker, p, count):  # type: ignore[no-untyped-def]
     """Mark the empty cells that see p among their twelve."""
     u = np.uint64
@@ -244,7 +245,7 @@ def _mark_around(board, tracker, p, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _mark_liberties(board, tracker, stone, count):  # type: ignore[no-untyped-def]
     """Mark the liberties of a string if it has one or two; returns how many it has, 3 standing for more, and how many
     cells are marked."""
@@ -255,7 +256,7 @@ def _mark_liberties(board, tracker, stone, count):  # type: ignore[no-untyped-de
     return liberties, count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _reclass(board, tracker, stone, count):  # type: ignore[no-untyped-def]
     """Count the liberties of a string again; returns how many cells are marked."""
     liberties, count = _mark_liberties(board, tracker, stone, count)
@@ -263,7 +264,7 @@ def _reclass(board, tracker, stone, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _mark_lonely(board, tracker, p, count):  # type: ignore[no-untyped-def]
     """Mark the empty cells around p with few stones around them: those whose number changed and shows."""
     u = np.uint64
@@ -277,7 +278,7 @@ def _mark_lonely(board, tracker, p, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _rescore(board, tracker, tables, factors, flags, count):  # type: ignore[no-untyped-def]
     """Look at the cells marked, all of them empty, for both colours."""
     u = np.uint64

@@ -15,10 +15,9 @@ from math import ceil, log2
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel, stack_array
 from tengen.search.rule import SearchResult, read_roots
 from tengen.search.tree import (
     EXPANDED,
@@ -125,7 +124,7 @@ def schedules(considered: int, simulations: int) -> tuple[NDArray[np.int32], NDA
     return table, np.stack([np.bincount(schedule)[schedule] for schedule in table]).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(trees, b, node, parameters, scores):  # type: ignore[no-untyped-def]
     """Write logit + sigma(completed Q) of a node's children to scores: float32[>= children]; returns their count."""
     u = np.uint64
@@ -153,7 +152,7 @@ def improve(trees, b, node, parameters, scores):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def softmax(scores, count):  # type: ignore[no-untyped-def]
     """Turn the first `count` scores into probabilities, in place."""
     highest, total = scores[0], np.float32(0.0)
@@ -166,7 +165,7 @@ def softmax(scores, count):  # type: ignore[no-untyped-def]
         scores[i] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_below_root(trees, b, node, parameters, scores):  # type: ignore[no-untyped-def]
     """The child whose visits lag most behind the improved policy."""
     count = improve(trees, b, node, parameters, scores)
@@ -184,7 +183,7 @@ def best_below_root(trees, b, node, parameters, scores):  # type: ignore[no-unty
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_at_root(trees, b, before, noise, wanted, parameters, scores):  # type: ignore[no-untyped-def]
     """Of the root's children with `wanted` visits in this search the one with the best noise + logit + sigma(Q).
 
@@ -203,7 +202,7 @@ def best_at_root(trees, b, before, noise, wanted, parameters, scores):  # type: 
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin_gumbel(trees, index, before):  # type: ignore[no-untyped-def]
     """Note the visits that the roots' children have already, in before: int32[B, A]."""
     for i in range(index.shape[0]):
@@ -213,7 +212,7 @@ def begin_gumbel(trees, index, before):  # type: ignore[no-untyped-def]
             before[b, trees.action[b, child]] = trees.visits[b, child]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, before, noise, scores, paths):  # type: ignore[no-untyped-def]
     """Walk down the trees of index: int64[n] to leaves that need an evaluation; returns how many there are.
 
@@ -221,7 +220,6 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
     noise: float32[B, A]; scores: float32[A] is scratch room. Actions are never compared while one of them waits for
     an evaluation: its virtual loss would drop it.
     """
-    trees, paths = borrow(trees), borrow(paths)
     count = 0
     depth_limit = paths.actions.shape[1]
     simulations = table.shape[1]
@@ -259,7 +257,7 @@ def select_by_gumbel(trees, index, remaining, leaves, parameters, table, left, b
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def conclude_gumbel(trees, index, parameters, before, noise, policies, values, chosen):  # type: ignore[no-untyped-def]
     """What the search has found at the roots: improved policies, float32[n, A], values, float32[n], winners, int64[n].
 
@@ -268,8 +266,7 @@ def conclude_gumbel(trees, index, parameters, before, noise, policies, values, c
     simulations would be that of moves which nobody wants to play, for sequential halving gives the bad ones as many
     visits as the good ones for a while.
     """
-    trees = borrow(trees)
-    scores = np.empty(policies.shape[1], np.float32)
+    scores = stack_array(policies.shape[1], np.float32)
     for i in range(index.shape[0]):
         b = index[i]
         first, count = trees.first_child[b, 0], np.int64(trees.child_count[b, 0])

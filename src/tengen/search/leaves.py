@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
 from tengen.games.kernels import copy as copy_game
 from tengen.games.kernels import playout
 from tengen.nets.evaluator import Evaluator
@@ -124,7 +123,8 @@ class NetworkEvaluation:
             leaves.values if self._value else self._unwanted,
         )
         with self._turn:
-            wanted = int(look_up(self._cache, flat, skip, count, self._keys, self._source, self._missing, *found))
+            room = self._keys, self._source, self._missing, self._claimed
+            wanted = int(look_up(self._cache, flat, skip, count, *room, *found))
         if wanted:
             fresh = self._ask(wanted)
             with self._turn:
@@ -159,6 +159,7 @@ class NetworkEvaluation:
         self._planes = np.zeros((count, *self._shape), np.uint8)
         self._keys, self._source = np.zeros(count, np.uint64), np.zeros(count, np.int64)
         self._missing = np.zeros(count, np.int64)
+        self._claimed = np.zeros(2 << (count - 1).bit_length(), np.int64)
         self._unwanted = np.zeros(count, np.float32)
 
 
@@ -357,13 +358,12 @@ class KnownPositions:
         return KnownPositions(self._probe, self._otherwise.another())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_out_leaves(games, count, over, playouts, scratch, legal, rng, values):  # type: ignore[no-untyped-def]
     """Write the mean result of playouts of the first games to values: float32[L]; returns how many were played out.
 
     scratch: room for one game; legal: bool[A] likewise; rng: uint64[1].
     """
-    games, scratch = borrow(games), borrow(scratch)
     state, done = rng[0], 0
     for k in range(count):
         if over[k]:

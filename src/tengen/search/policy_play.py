@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array
 from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
 from tengen.games.game import get_game, open_batch
 from tengen.games.kernels import copy, judge, sensible
 from tengen.games.options import Options
@@ -154,11 +153,10 @@ def final_results(game: BatchedGame, boards: Any, count: int) -> NDArray[np.int8
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_games(games, index, scratch, legal):  # type: ignore[no-untyped-def]
     """Copy those games of index: int64[n] that go on to the front of scratch, their sensible actions to
     legal: bool[n, A], and their numbers to the front of index; returns how many they are."""
-    games, scratch = borrow(games), borrow(scratch)
     count = 0
     for k in range(index.shape[0]):
         i = index[k]
@@ -171,13 +169,13 @@ def gather_games(games, index, scratch, legal):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_actions(logits, legal, temperature, uniform, index, actions):  # type: ignore[no-untyped-def]
     """Draw actions[index[k]] from the softmax of logits[k] / temperature over legal[k]; temperature 0: the likeliest.
 
     logits: float32[n, A]; legal: bool[m, A], m >= n; uniform: float64[n], 0 to 1; index: int64[m]; actions: int64[B].
     """
-    weights = np.empty(logits.shape[1], np.float64)
+    weights = stack_array(logits.shape[1], np.float64)
     for k in range(logits.shape[0]):
         best = -1
         for a in range(logits.shape[1]):

@@ -13,10 +13,9 @@ here; before that, and at the limit of depth, each visit evaluates the leaf once
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.search.rule import SearchResult, cannot_be_overtaken, read_roots
 from tengen.search.tree import (
     EXPANDED,
@@ -113,7 +112,7 @@ def _shares(visits: NDArray[np.float32]) -> NDArray[np.float32]:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def best_by_puct(trees, b, node, parameters):  # type: ignore[no-untyped-def]
     """The child of an expanded node that PUCT goes to next."""
     u = np.uint64
@@ -137,14 +136,13 @@ def best_by_puct(trees, b, node, parameters):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type: ignore[no-untyped-def]
     """Walk down the trees of index: int64[n] to leaves that need an evaluation; returns how many there are.
 
     Up to `leaves` paths of each tree that has simulations left by remaining: int64[B] are written to `paths`.
     Simulations that end in a solved position need no evaluation: they are written back at once, and the next begins.
     """
-    trees, paths = borrow(trees), borrow(paths)
     count = 0
     depth_limit = np.int64(paths.actions.shape[1])
     if parameters.depth > 0:
@@ -174,7 +172,7 @@ def select_by_puct(trees, index, remaining, leaves, parameters, paths):  # type:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_noise(trees, index, noise, share):  # type: ignore[no-untyped-def]
     """Mix Dirichlet noise into the priors at the roots; noise: float64[n, A] of gamma draws, share: its weight."""
     for i in range(index.shape[0]):
@@ -189,14 +187,13 @@ def mix_noise(trees, index, noise, share):  # type: ignore[no-untyped-def]
             trees.prior[b, child] = (1.0 - share) * clean + share * drawn
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prune_visits(trees, index, parameters, visits):  # type: ignore[no-untyped-def]
     """Policy-target pruning (Wu 2019): take from visits: float32[n, A] what only exploration asked for.
 
     A root action keeps the fewest visits with which PUCT would not prefer it to the most visited one; of actions
     left with a single visit nothing remains.
     """
-    trees = borrow(trees)
     for i in range(index.shape[0]):
         b = index[i]
         first, count = trees.first_child[b, 0], trees.child_count[b, 0]
@@ -219,14 +216,13 @@ def prune_visits(trees, index, parameters, visits):  # type: ignore[no-untyped-d
             visits[i, trees.action[b, child]] = kept if kept > 1 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_actions(trees, index, chosen):  # type: ignore[no-untyped-def]
     """Write the best action at the roots to chosen: int64[n].
 
     That is one solved as won; else, of those not solved as lost, the one with the most visits, of equals the one with
     the better Q, and before anything is visited the one that the network likes best; what is solved as lost comes last.
     """
-    trees = borrow(trees)
     for i in range(index.shape[0]):
         b = index[i]
         first = trees.first_child[b, 0]

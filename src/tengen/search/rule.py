@@ -6,9 +6,9 @@ The tree, the positions and their evaluation are the same for all rules (`search
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.search.tree import Paths, Trees
 
 
@@ -66,7 +66,7 @@ def cannot_be_overtaken(visits: NDArray[Any], simulations: float) -> bool:
     return bool(first - second > simulations)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read_roots(trees, index, visits, value):  # type: ignore[no-untyped-def]
     """Write the visits of the roots' actions, int32[n, A], and the roots' mean values, float32[n]."""
     for i in range(index.shape[0]):

@@ -24,10 +24,9 @@ like a loss ("virtual loss"), so that several leaves of one tree can be evaluate
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 
 UNSEEN, PENDING, EXPANDED, TERMINAL, CLOSED = 0, 1, 2, 3, 4
 VIRTUAL_LOSS = np.float32(1.0)
@@ -93,15 +92,20 @@ def new_paths(count: int, depth: int) -> Paths:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear_trees(trees, index):  # type: ignore[no-untyped-def]
     """Leave nothing but an unseen root of these trees; index: int64[n]."""
     for k in range(index.shape[0]):
-        _new_node(trees, index[k], 0, -1, 1.0, 0.0)
-        trees.used[index[k]] = 1
+        _clear_tree(trees, index[k])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
+def _clear_tree(trees, b):  # type: ignore[no-untyped-def]
+    _new_node(trees, b, 0, -1, 1.0, 0.0)
+    trees.used[b] = 1
+
+
+@kernel(inline=True)
 def _new_node(trees, b, node, action, prior, logit):  # type: ignore[no-untyped-def]
     trees.action[b, node] = action
     trees.first_child[b, node] = 0
@@ -117,7 +121,7 @@ def _new_node(trees, b, node, action, prior, logit):  # type: ignore[no-untyped-
         trees.rollout_sum[b, node] = 0.0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def add_virtual_loss(trees, paths, k):  # type: ignore[no-untyped-def]
     """Count a visit on all nodes of path k, lost until its value is known."""
     b = paths.tree[k]
@@ -128,7 +132,7 @@ def add_virtual_loss(trees, paths, k):  # type: ignore[no-untyped-def]
         trees.under_way[b, node] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def back_up(trees, paths, k, value, rollout):  # type: ignore[no-untyped-def]
     """Write the value of path k's leaf, as the player to move there sees it, to all nodes of the path; and that of its
     rollout, where rollouts are kept."""
@@ -143,7 +147,7 @@ def back_up(trees, paths, k, value, rollout):  # type: ignore[no-untyped-def]
             trees.rollout_sum[b, node] += rollout
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def visit_leaf(trees, paths, k, threshold, expandable):  # type: ignore[no-untyped-def]
     """Do what the end of path k asks for; returns its stage before.
 
@@ -165,7 +169,7 @@ def visit_leaf(trees, paths, k, threshold, expandable):  # type: ignore[no-untyp
     return stage
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def action_value(trees, b, child):  # type: ignore[no-untyped-def]
     """Q of a child that has been visited: the mean of its simulations, or its exact value once it is solved."""
     if trees.stage[b, child] == TERMINAL:
@@ -173,14 +177,14 @@ def action_value(trees, b, child):  # type: ignore[no-untyped-def]
     return trees.value_sum[b, child] / np.float32(trees.visits[b, child])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def known_value(trees, b, node):  # type: ignore[no-untyped-def]
     """The mean value of an expanded node for the player to move there, without the visits still under way."""
     waiting = trees.under_way[b, node]
     return -(trees.value_sum[b, node] + waiting * VIRTUAL_LOSS) / np.float32(trees.visits[b, node] - waiting)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve_ancestors(trees, paths, k):  # type: ignore[no-untyped-def]
     """After the leaf of path k has become TERMINAL: mark the nodes above it that are solved by this, but the root."""
     b = paths.tree[k]
@@ -199,14 +203,13 @@ def solve_ancestors(trees, paths, k):  # type: ignore[no-untyped-def]
         trees.value[b, node] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand_and_back_up(trees, paths, count, legal, over, results, logits, values, rollouts):  # type: ignore[no-untyped-def]
     """Give the leaves of the first `count` paths their children, if they expand, and write their values back.
 
     legal: bool[L, A]; over: bool[L] and results: float32[L] are the rules' word, and exact; logits: float32[L, A],
     values: float32[L] and rollouts: float32[L] those of the evaluation. Priors are the softmax of the legal logits.
     """
-    trees, paths = borrow(trees), borrow(paths)
     for k in range(count):
         b, leaf = paths.tree[k], paths.nodes[k, paths.length[k]]
         if over[k]:
@@ -222,7 +225,7 @@ def expand_and_back_up(trees, paths, count, legal, over, results, logits, values
             back_up(trees, paths, k, values[k], rollouts[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(trees, b, leaf, legal, logits):  # type: ignore[no-untyped-def]
     """Add a child for every legal action, if there is room; legal: bool[A], logits: float32[A]."""
     highest, count = np.float32(-np.inf), 0
@@ -252,7 +255,7 @@ def expand(trees, b, leaf, legal, logits):  # type: ignore[no-untyped-def]
     trees.used[b] = first + count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_child(trees, b, node, action):  # type: ignore[no-untyped-def]
     """The child of a node that an action leads to, or -1."""
     first = trees.first_child[b, node]
@@ -262,7 +265,7 @@ def find_child(trees, b, node, action):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_root_action(trees, b, action):  # type: ignore[no-untyped-def]
     """Forbid an action at the root of tree b, which is expanded: its child goes, unless it is the only one."""
     child, count = find_child(trees, b, 0, action), trees.child_count[b, 0]
@@ -275,19 +278,18 @@ def drop_root_action(trees, b, action):  # type: ignore[no-untyped-def]
     trees.child_count[b, 0] = count - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_subtrees(trees, actions, spare):  # type: ignore[no-untyped-def]
     """Make the child that actions[b] leads to the root of tree b; -1 leaves a tree alone. actions: int64[n].
 
     Where the child was never reached the tree is cleared. spare: one more tree to copy through.
     """
-    trees, spare = borrow(trees), borrow(spare)
     for b in range(actions.shape[0]):
         if actions[b] < 0:
             continue
         child = find_child(trees, b, 0, actions[b])
         if child < 0 or trees.child_count[b, child] == 0:
-            clear_trees(trees, np.array([b]))
+            _clear_tree(trees, b)
         else:
             used = _copy_subtree(trees, b, child, spare)
             for node in range(used):
@@ -298,10 +300,10 @@ def keep_subtrees(trees, actions, spare):  # type: ignore[no-untyped-def]
             trees.stage[b, 0] = EXPANDED  # even if it was solved: a root has to have moves to choose from
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy_subtree(trees, b, root, spare):  # type: ignore[no-untyped-def]
     """Copy the nodes below and with `root` to the tree 0 of `spare`, breadth first; returns how many they are."""
-    origin = np.empty(trees.used[b], np.int32)
+    origin = spare.first_child[0]  # which node each of them is a copy of, until its children are there
     origin[0] = root
     _copy_node(trees, b, root, spare, 0, 0)
     used, node = 1, 0
@@ -319,7 +321,7 @@ def _copy_subtree(trees, b, root, spare):  # type: ignore[no-untyped-def]
     return used
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _copy_node(source, b, old, target, c, new):  # type: ignore[no-untyped-def]
     """Copy all of a node but where its children are."""
     target.action[c, new] = source.action[b, old]

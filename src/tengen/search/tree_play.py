@@ -55,7 +55,8 @@ class TreePlay:
         """int64[B]: an action for each of the first games, as `ValuePlay.choose`; it is the next one of the game."""
         actions = np.full(len(movers), -1, np.int64)
         legal = self._legal[: len(movers)]
-        choices = consider(boards, movers, legal)
+        choices = np.empty(len(movers), np.int64)
+        consider(boards, movers, legal, choices)
         drawn = (choices > 0) & (at_random | (choices == 1))
         draw_alike(legal, drawn, choices, uniform, actions)
         index = np.flatnonzero((choices > 0) & ~drawn)

@@ -13,10 +13,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -101,10 +100,9 @@ class UctRoot(NamedTuple):
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def simulate(tree, root, scratch, parameters, count, rng):  # type: ignore[no-untyped-def]
     """Run `count` simulations; rng: uint64[1]."""
-    tree, root, scratch = borrow(tree), borrow(root), borrow(scratch)
     state = rng[0]
     board = scratch.board
     for _ in range(count):
@@ -131,7 +129,7 @@ def simulate(tree, root, scratch, parameters, count, rng):  # type: ignore[no-un
     rng[0] = state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _descend(tree, root, scratch, parameters):  # type: ignore[no-untyped-def]
     """Walk from the root to a leaf, playing its moves on the scratch board; expand the leaf if it is ripe.
 
@@ -157,7 +155,7 @@ def _descend(tree, root, scratch, parameters):  # type: ignore[no-untyped-def]
     return depth, last, before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(tree, node, parameters):  # type: ignore[no-untyped-def]
     """The child with the highest value."""
     first = tree.first_child[node]
@@ -182,7 +180,7 @@ def _select(tree, node, parameters):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _expand(tree, node, root, scratch, depth, last, before, parameters):  # type: ignore[no-untyped-def]
     """Give a node its children: legal moves that fill no own eye; a pass after a pass or if nothing else.
 
@@ -216,7 +214,7 @@ def _expand(tree, node, root, scratch, depth, last, before, parameters):  # type
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _backup(tree, root, scratch, depth, black_wins):  # type: ignore[no-untyped-def]
     """Write a result along the path; moves played later in the simulation count as AMAF for each node."""
     first_player = scratch.first_player

@@ -4,8 +4,7 @@ Captures, escapes from atari, 3x3 patterns, nearness to the last move and the li
 manner of Pachi and its relatives. A prior of n visits weighs as much as n simulations.
 """
 
-from numba import njit
-
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BORDER,
     EMPTY,
@@ -25,7 +24,7 @@ _EMPTY_AREA = 10.0
 _NEARNESS = (0.0, 24.0, 22.0, 8.0)  # by distance to the last move
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_prior(board, p, color, last, before, flags, found, scale):  # type: ignore[no-untyped-def]
     """(virtual visits, virtual wins) of the legal move p."""
     visits = _EVEN
@@ -57,7 +56,7 @@ def move_prior(board, p, color, last, before, flags, found, scale):  # type: ign
     return visits + scale * (good + bad), wins + scale * good
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _captures_and_escapes(board, p, color):  # type: ignore[no-untyped-def]
     """(stones that p captures: 0, 1 or 2 for more, whether p touches own stones in atari)."""
     stride = board.info[SIZE] + 1
@@ -75,14 +74,14 @@ def _captures_and_escapes(board, p, color):  # type: ignore[no-untyped-def]
     return captured, escapes
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _distance(board, p, q):  # type: ignore[no-untyped-def]
     """Steps from p to q along the lines of the board."""
     stride = board.info[SIZE] + 1
     return abs(p // stride - q // stride) + abs(p % stride - q % stride)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _line(board, p):  # type: ignore[no-untyped-def]
     """On which line from the edge p lies, 1 being the edge."""
     size = board.info[SIZE]
@@ -90,7 +89,7 @@ def _line(board, p):  # type: ignore[no-untyped-def]
     return min(min(row, size + 1 - row), min(col, size + 1 - col))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_lonely(board, p):  # type: ignore[no-untyped-def]
     """Whether no stone stands within three steps of p."""
     size = board.info[SIZE]

@@ -9,8 +9,9 @@ visits and wins that a node is born with.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tengen._kernel import kernel
 
 
 class UctTree(NamedTuple):
@@ -46,14 +47,14 @@ def new_tree(capacity: int) -> UctTree:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear_tree(tree):  # type: ignore[no-untyped-def]
     """Forget everything but an unvisited root."""
     add_node(tree, 0, 0, 0.0, 0.0)
     tree.used[0] = 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def add_node(tree, node, move, prior_visits, prior_wins):  # type: ignore[no-untyped-def]
     """Write a fresh node at this index."""
     tree.move[node] = move
@@ -67,7 +68,7 @@ def add_node(tree, node, move, prior_visits, prior_wins):  # type: ignore[no-unt
     tree.prior_wins[node] = prior_wins
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_child(tree, node, move):  # type: ignore[no-untyped-def]
     """The child of a node that a move leads to, or -1."""
     first = tree.first_child[node]
@@ -77,7 +78,7 @@ def find_child(tree, node, move):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def most_visited(tree, node):  # type: ignore[no-untyped-def]
     """The child with the most visits, or -1 if there is none."""
     best = -1
@@ -88,16 +89,17 @@ def most_visited(tree, node):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_subtree(source, root, target):  # type: ignore[no-untyped-def]
     """Make `target` the part of `source` below `root`, breadth first, as far as there is room."""
     _copy_node(source, root, target, 0)
     used = 1
     node = 0
-    origin = np.empty(target.move.shape[0], np.int32)
+    origin = target.first_child  # which node each is a copy of, until its children are there
     origin[0] = root
     while node < used:
         old = origin[node]
+        target.first_child[node] = 0
         count = source.child_count[old]
         if count > 0 and used + count <= target.move.shape[0]:
             target.first_child[node] = used
@@ -111,7 +113,7 @@ def copy_subtree(source, root, target):  # type: ignore[no-untyped-def]
     target.used[0] = used
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _copy_node(source, old, target, new):  # type: ignore[no-untyped-def]
     add_node(target, new, source.move[old], source.prior_visits[old], source.prior_wins[old])
     target.visits[new] = source.visits[old]

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array
 from tengen.games.batch import BatchedGame
-from tengen.games.borrow import borrow
 from tengen.games.kernels import copy, ending, judge, play, restart, sensible
 from tengen.games.xorshift import next_random, random_below
 from tengen.search.leaves import LeafEvaluation, new_leaves
@@ -56,7 +55,8 @@ class ValuePlay:
         if len(self._legal) < count:
             self._legal = np.zeros((count, self.game.actions), np.bool_)
         legal = self._legal[:count]
-        choices = consider(boards, movers, legal)
+        choices = np.empty(count, np.int64)
+        consider(boards, movers, legal, choices)
         nobody = np.array([player is None for player in self.players], np.bool_)
         drawn = (choices > 0) & (at_random | nobody[movers] | (choices == 1))
         draw_alike(legal, drawn, choices, uniform, actions)
@@ -71,7 +71,7 @@ class ValuePlay:
         legal = np.zeros((number + 1, self.game.actions), np.bool_)
         movers = np.full(number + 1, -1, np.int64)
         movers[number] = player
-        consider(boards, movers, legal)
+        consider(boards, movers, legal, np.empty(number + 1, np.int64))
         found: dict[int, float] = {}
         for children in self._evaluated(boards, np.array([number]), legal, player):
             found |= {int(action): float(value) for action, value in zip(children.action, children.value)}
@@ -118,12 +118,11 @@ def play_at_random(game: BatchedGame, boards: Any, count: int, seed: int) -> NDA
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
-def consider(games, movers, legal):  # type: ignore[no-untyped-def]
-    """Write the sensible actions of the games with movers[i] >= 0 to legal: bool[B, A]; int64[B], how many there are, 0
-    where a game is over."""
-    games = borrow(games)
-    choices = np.zeros(movers.shape[0], np.int64)
+@kernel
+def consider(games, movers, legal, choices):  # type: ignore[no-untyped-def]
+    """Write the sensible actions of the games with movers[i] >= 0 to legal: bool[B, A], and to choices:
+    int64[B] how many there are, 0 where a game is over or has no mover."""
+    choices[:] = 0
     for i in range(movers.shape[0]):
         if movers[i] >= 0:
             over, _ = judge(games, i, legal[i])
@@ -131,10 +130,9 @@ def consider(games, movers, legal):  # type: ignore[no-untyped-def]
                 sensible(games, i, legal[i])
                 for action in range(legal.shape[1]):
                     choices[i] += legal[i, action]
-    return choices
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_alike(legal, drawn, choices, uniform, actions):  # type: ignore[no-untyped-def]
     """Where drawn: bool[B], write one of the choices[i] legal actions to actions: int64[B]; uniform: float64[B]."""
     for i in range(drawn.shape[0]):
@@ -148,7 +146,7 @@ def draw_alike(legal, drawn, choices, uniform, actions):  # type: ignore[no-unty
                     left -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_children(games, index, begin, legal, children, parent, action, over, results):  # type: ignore[no-untyped-def]
     """Set up the children of games index[begin], index[begin + 1], ... for as long as there is room for all of a game.
 
@@ -156,9 +154,8 @@ def make_children(games, index, begin, legal, children, parent, action, over, re
     over: bool[L], and results: float32[L], what it is worth to who is to move there. Returns (the index where to go on,
     how many children).
     """
-    games, children = borrow(games), borrow(children)
     count, k = 0, begin
-    scratch = np.empty(legal.shape[1], np.int16)
+    scratch = stack_array(legal.shape[1], np.int16)
     while k < index.shape[0] and count + legal.shape[1] <= parent.shape[0]:
         i = index[k]
         for a in range(legal.shape[1]):
@@ -173,7 +170,7 @@ def make_children(games, index, begin, legal, children, parent, action, over, re
     return k, count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_best(parent, action, value, actions):  # type: ignore[no-untyped-def]
     """Write the action of the best child of each game to actions: int64[B]; of equals the first."""
     best = np.float32(0.0)
@@ -183,13 +180,12 @@ def take_best(parent, action, value, actions):  # type: ignore[no-untyped-def]
             actions[parent[k]] = action[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def random_games(games, actions, legal, state):  # type: ignore[no-untyped-def]
     """Play random games from the start; actions: int16[B, D] is given their moves. Returns the longest length.
 
     legal: bool[A] is scratch room; state: of the random numbers, a non-zero uint64.
     """
-    games = borrow(games)
     longest = 0
     for i in range(actions.shape[0]):
         restart(games, i)

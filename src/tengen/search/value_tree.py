@@ -115,7 +115,7 @@ class ValueTreeSearch:
         movers = np.full(slot + 1, -1, np.int64)
         movers[slot] = 0
         legal = np.zeros((slot + 1, self._game.actions), np.bool_)
-        consider(boards, movers, legal)
+        consider(boards, movers, legal, np.empty(slot + 1, np.int64))
         if self._top:
             actions = np.flatnonzero(legal[slot])
             legal[slot, actions[np.argsort(-logits[actions], kind="stable")[self._top :]]] = False

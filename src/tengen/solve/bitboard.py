@@ -10,9 +10,10 @@ Superko is not in here: it needs the moves behind. All else is as in `games.go.l
 from typing import Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from tengen._kernel import kernel
 from tengen.games.go.rules import POSITIONAL, SUICIDE, TERRITORY_KEPT
 
 WIDTH: Final = 5
@@ -36,19 +37,19 @@ def _population(typing_context, bits):  # type: ignore[no-untyped-def]
     return types.int64(types.int64), generate
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def count(points):  # type: ignore[no-untyped-def]
     """How many points a set has."""
     return _population(np.int64(points))  # type: ignore[call-arg]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def neighbours(points):  # type: ignore[no-untyped-def]
     """All points beside those of a set, some of which may be in it or off the board."""
     return (points & _NOT_LAST) << 1 | (points & _NOT_FIRST) >> 1 | points << WIDTH | points >> WIDTH
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def connected(seeds, within):  # type: ignore[no-untyped-def]
     """All points of `within` that are connected inside it to some point of `seeds`."""
     found = seeds & within
@@ -59,7 +60,7 @@ def connected(seeds, within):  # type: ignore[no-untyped-def]
         found = larger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def legal_points(own, opp, ko, board, flags):  # type: ignore[no-untyped-def]
     """The points where the player to move may play, by all rules but superko; `flags` as in `RuleSet.flags`."""
     empty = board & ~(own | opp)
@@ -73,7 +74,7 @@ def legal_points(own, opp, ko, board, flags):  # type: ignore[no-untyped-def]
     return legal & ~ko
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_legal_without_room(p, own, opp, empty, flags):  # type: ignore[no-untyped-def]
     """Whether a move is legal on an empty point with stones or the edge all around."""
     beside = neighbours(p)
@@ -99,7 +100,7 @@ def _is_legal_without_room(p, own, opp, empty, flags):  # type: ignore[no-untype
     return flags & TERRITORY_KEPT == 0 or saves or beside & opp != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play(own, opp, p, board):  # type: ignore[no-untyped-def]
     """(own, opp, ko) after a legal move on the point p, still as the player who moved sees it."""
     own |= p
@@ -121,7 +122,7 @@ def play(own, opp, p, board):  # type: ignore[no-untyped-def]
     return own, opp, ko
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def margin(own, opp, board):  # type: ignore[no-untyped-def]
     """The area of `own` minus that of `opp`, all stones being alive."""
     empty = board & ~(own | opp)

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games import go
-from tengen.games.borrow import borrow
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate, position_code
 from tengen.solve.check_lines import Entries, Lines
@@ -162,10 +161,9 @@ def look_at(
     return seen._replace(reply=seen.reply[: seen.sizes.sum()].copy())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_at(work, question, keys, own, moves, seen):  # type: ignore[no-untyped-def]
     """`look_at`, written to `seen`; returns (the first wrong one, or -1; what is wrong)."""
-    work = borrow(work)
     length = 0
     for i in range(own.shape[0]):
         number = answer(work, question, own[i], moves[i])

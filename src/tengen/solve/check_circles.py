@@ -8,8 +8,9 @@ symmetry count as one, so there may be more circles here than in a game, but no 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tengen._kernel import kernel
 
 NOWHERE = -1
 
@@ -35,7 +36,7 @@ def connected_sets(steps: Steps, boards: int) -> NDArray[np.int32]:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _tarjan(steps, order, own, other, found):  # type: ignore[no-untyped-def]
     """Tarjan (1972), without recursion. Entries own[v] to own[v + 1] are on board v, and after the moves of the entries
     order[other[v]] to order[other[v + 1]] it is the opponent's turn on it."""
@@ -81,7 +82,7 @@ def _tarjan(steps, order, own, other, found):  # type: ignore[no-untyped-def]
                 lowest[walk[depth]] = min(lowest[walk[depth]], lowest[v])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_step(steps, order, own, other, v, entry, place):  # type: ignore[no-untyped-def]
     """The board that the next step from v leads to; NOWHERE when all have been taken."""
     while own[v] + entry[v] < own[v + 1]:
@@ -100,7 +101,7 @@ def _next_step(steps, order, own, other, v, entry, place):  # type: ignore[no-un
     return np.int32(NOWHERE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_doors(steps, found, is_circle, own_doors, other_doors):  # type: ignore[no-untyped-def]
     """Mark in bool[n] each the entries, and the entries after whose moves, lines can come from elsewhere into a set
     with circles, by is_circle: bool[sets]."""
@@ -116,7 +117,7 @@ def mark_doors(steps, found, is_circle, own_doors, other_doors):  # type: ignore
                 own_doors[steps.reply[k]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def mark_reached(first, reply, starts, reached):  # type: ignore[no-untyped-def]
     """Mark in reached: bool[n] the entries that lines from the first ones, starts: int64[k], lead to; `first` and
     `reply` as in Steps."""

@@ -10,10 +10,9 @@ turn it is stands beside it. Cells are those of the padded board; NO_CELL is a p
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BLACK,
     BORDER,
@@ -76,7 +75,7 @@ def new_work(size: int) -> Work:
     return Work(here, after, later, cells, images, np.argsort(images, axis=1), moves, reached, safety_work(size))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least_image(work, number):  # type: ignore[no-untyped-def]
     """(the number of a position's least image, which image that is)."""
     passed, mark, points = number & 1, (number >> 1) % 32, work.images.shape[1]
@@ -97,11 +96,10 @@ def least_image(work, number):  # type: ignore[no-untyped-def]
     return best * 2 + passed, best_image
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def replies(work, question, number, color):  # type: ignore[no-untyped-def]
     """List all moves of `color` in `work.moves`, with what they lead to in `work.reached`; returns how many, or
     NO_POSITION. Superko is left out, but for what the mark tells."""
-    work = borrow(work)
     mark = _set_up(work, question, number, color)
     if mark == NO_POSITION:
         return NO_POSITION
@@ -119,7 +117,7 @@ def replies(work, question, number, color):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answer(work, question, number, point):  # type: ignore[no-untyped-def]
     """What the move of the player who promised leads to; point: -1 for a pass."""
     if point < 0 and question.flags & TERRITORY_KEPT:
@@ -132,7 +130,7 @@ def answer(work, question, number, point):  # type: ignore[no-untyped-def]
     return _play(work, question, mark, p)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_up(work, question, number, color):  # type: ignore[no-untyped-def]
     """Make `work.here` a position; returns the cell of its mark, or NO_POSITION."""
     size = question.size
@@ -147,7 +145,7 @@ def _set_up(work, question, number, color):  # type: ignore[no-untyped-def]
     return NO_CELL if mark == 0 else mark - 1 + (mark - 1) // size + size + 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _play(work, question, mark, p):  # type: ignore[no-untyped-def]
     """Play p in `work.here`, with a mark: the position after it, or KEPT, LOST or ILLEGAL."""
     here, after, flags = work.here, work.after, question.flags
@@ -176,7 +174,7 @@ def _play(work, question, mark, p):  # type: ignore[no-untyped-def]
     return code * 2 + after.info[PASSES]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_forbidden(board, mark, p, flags):  # type: ignore[no-untyped-def]
     """Whether the mark forbids to play p: always under positional superko, else only with stones all around."""
     if p != mark:
@@ -188,7 +186,7 @@ def _is_forbidden(board, mark, p, flags):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_kept(board, question, safety):  # type: ignore[no-untyped-def]
     """Whether the player has the margin: counted in a finished game, else by safe points."""
     if board.info[PASSES] == 2:
@@ -200,7 +198,7 @@ def _is_kept(board, question, safety):  # type: ignore[no-untyped-def]
     return 2 * points - question.size * question.size >= question.margin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(work, flags, mark, p):  # type: ignore[no-untyped-def]
     """What is remembered after a move that made no simple ko; the steps are those of `certificate.mark_of`."""
     here, after = work.here, work.after
@@ -217,13 +215,13 @@ def _mark(work, flags, mark, p):  # type: ignore[no-untyped-def]
     return p if p == mark and flags & SITUATIONAL else NO_CELL
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_pair_in_atari(board, p):  # type: ignore[no-untyped-def]
     other = board.next[p]
     return other != p and board.next[other] == p and atari_cell(board.liberties[board.head[p]]) != NO_CELL
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _retaken(work, flags, mark):  # type: ignore[no-untyped-def]
     """Where one of two stones, the second of which was sent to `mark`, can be retaken, if they alone have been captured
     and if that brings back the stones before they were two."""
@@ -241,7 +239,7 @@ def _retaken(work, flags, mark):  # type: ignore[no-untyped-def]
     return retaken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sent_before(board, retaken):  # type: ignore[no-untyped-def]
     """Where the second stone was sent: the liberty of the one retaken that has no other stone of its colour and no
     empty point beside it. (The other liberty has one: that is how the capturing stone could be captured.)"""

@@ -4,9 +4,9 @@ regions on the board of the rules engine, so that no code is shared with the sea
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import BORDER, EMPTY, SIZE, cell_count
 
 
@@ -34,7 +34,7 @@ def safety_work(size: int) -> SafetyWork:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_safe(board, own, work):  # type: ignore[no-untyped-def]
     """(how many points the player `own` keeps, how many stones of the opponent are among them)."""
     count = _find_regions(board, own, work)
@@ -64,7 +64,7 @@ def count_safe(board, own, work):  # type: ignore[no-untyped-def]
     return points, stones
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect(board, start, stride, work):  # type: ignore[no-untyped-def]
     """List in `part` all cells that are connected to `start` without going over seen ones; returns how many."""
     work.part[0], length, done = start, 1, 0
@@ -80,7 +80,7 @@ def _collect(board, start, stride, work):  # type: ignore[no-untyped-def]
     return length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_regions(board, own, work):  # type: ignore[no-untyped-def]
     """Number the regions, and count their points, the opponent's stones in them and the points beside each string.
     Returns how many regions there are; if only one, no more is done."""
@@ -112,7 +112,7 @@ def _find_regions(board, own, work):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_alive(board, own, count, work):  # type: ignore[no-untyped-def]
     """Mark the strings that are left when all without two vital regions have been dropped; False if there are none."""
     cells = board.color.shape[0]
@@ -140,7 +140,7 @@ def _find_alive(board, own, count, work):  # type: ignore[no-untyped-def]
             return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_vital(board, r, string, work):  # type: ignore[no-untyped-def]
     """Whether region r, whose borders are alive, is vital to a string, given by its head."""
     missing = work.regions[r, 0] - work.touched[r, string]
@@ -164,7 +164,7 @@ def _is_vital(board, r, string, work):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_beside_alive(board, p, own, work):  # type: ignore[no-untyped-def]
     stride = board.info[SIZE] + 1
     for q in (p - 1, p + 1, p - stride, p + stride):

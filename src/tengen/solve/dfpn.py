@@ -18,10 +18,9 @@ because of the line that led there, and proves nothing. To show that a cannot fo
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT
 from tengen.solve.bitboard import connected, count, legal_points, margin, neighbours, play
 from tengen.solve.marks import forbidden, mark_after, mark_after_pass
@@ -69,10 +68,9 @@ class Question(NamedTuple):
     flags: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(work, table, question, nodes):  # type: ignore[no-untyped-def]
     """Search the position work.nodes[0] for so many nodes; returns (phi, delta), one of which is 0 if it is solved."""
-    work, table = borrow(work), borrow(table)
     line = work.nodes
     limit = work.counts[NODES] + nodes
     depth = 0
@@ -106,7 +104,7 @@ def search(work, table, question, nodes):  # type: ignore[no-untyped-def]
         expand(work, table, question, depth)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep(table, node, depth):  # type: ignore[no-untyped-def]
     """Store the numbers of a node. A refutation by repetition of a position above it holds for this line alone, and is
     stored as very likely but not certain."""
@@ -119,7 +117,7 @@ def _keep(table, node, depth):  # type: ignore[no-untyped-def]
     store(table, node[KEY], phi, delta, node[WORK], node[RANK])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_up(work, depth):  # type: ignore[no-untyped-def]
     """Set phi and delta of a node by those of its children; returns the best child and the second-best delta."""
     node = work.nodes[depth]
@@ -152,7 +150,7 @@ def _sum_up(work, depth):  # type: ignore[no-untyped-def]
     return best, second
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _numbers(a_wins, turn):  # type: ignore[no-untyped-def]
     """(phi, delta) of a solved position."""
     if a_wins == (turn == 0):
@@ -160,7 +158,7 @@ def _numbers(a_wins, turn):  # type: ignore[no-untyped-def]
     return np.int64(INFINITY), np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
     """Make the children of the node at this depth, with their numbers."""
     node = work.nodes[depth]
@@ -197,7 +195,7 @@ def expand(work, table, question, depth):  # type: ignore[no-untyped-def]
     work.counts[POSITIONS] += node[COUNT]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_pass(work, table, question, depth):  # type: ignore[no-untyped-def]
     node = work.nodes[depth]
     child = work.children[depth, node[COUNT]]
@@ -216,7 +214,7 @@ def _add_pass(work, table, question, depth):  # type: ignore[no-untyped-def]
         _assess(table, question, child)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_known(work, depth, key):  # type: ignore[no-untyped-def]
     for k in range(work.nodes[depth, COUNT]):
         if work.children[depth, k, KEY] == key:
@@ -224,7 +222,7 @@ def _is_known(work, depth, key):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _repeated(work, depth, child, flags):  # type: ignore[no-untyped-def]
     """Where on the line the position of a child stood before, or _NOWHERE."""
     place = child[A] | child[B] << 32
@@ -236,7 +234,7 @@ def _repeated(work, depth, child, flags):  # type: ignore[no-untyped-def]
     return _NOWHERE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _assess(table, question, child):  # type: ignore[no-untyped-def]
     """Set phi and delta of a new child: from the table, by safe points, or by a guess."""
     phi, delta, rank = probe(table, child[KEY])
@@ -256,7 +254,7 @@ def _assess(table, question, child):  # type: ignore[no-untyped-def]
     child[PHI], child[DELTA] = (to_prove, to_refute) if turn == 0 else (to_refute, to_prove)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _estimate(a, b, turn, board):  # type: ignore[no-untyped-def]
     """A guess at twice the margin: whose stones are nearer, within two steps, and half a point for each liberty.
     Strings that the next move captures, or cannot save, are left out."""
@@ -272,7 +270,7 @@ def _estimate(a, b, turn, board):  # type: ignore[no-untyped-def]
     return 2 * (count(a) - count(b)) + liberties
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _after_captures(own, opp, empty):  # type: ignore[no-untyped-def]
     """(own, opp), own being to move, without the largest string of opp's that is in atari; if there is none, without
     all strings of own that are and stay so."""

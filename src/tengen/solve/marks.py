@@ -17,13 +17,13 @@ not. Without superko there is K alone. `certificate.mark_of` is the same for sta
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL
 from tengen.solve.bitboard import connected, count, neighbours, play
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def forbidden(mark, own, opp, board, flags):  # type: ignore[no-untyped-def]
     """The point that a mark forbids to the player to move; 0 if there is none."""
     empty = board & ~(own | opp)
@@ -32,7 +32,7 @@ def forbidden(mark, own, opp, board, flags):  # type: ignore[no-untyped-def]
     return mark & empty
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_after(own, opp, new_own, new_opp, p, ko, mark, board, flags):  # type: ignore[no-untyped-def]
     """The mark after own's move on p, which led to (new_own, new_opp) and, by simple ko, forbids `ko`."""
     if ko or flags & (POSITIONAL | SITUATIONAL) == 0:
@@ -54,7 +54,7 @@ def mark_after(own, opp, new_own, new_opp, p, ko, mark, board, flags):  # type: 
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_after_pass(own, opp, mark, board, flags):  # type: ignore[no-untyped-def]
     """The mark after own has passed: for F the point where the second stone was sent, which has no other stone of opp
     beside it."""

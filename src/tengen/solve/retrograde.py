@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from tengen.games.borrow import borrow
+from tengen._kernel import kernel
 from tengen.games.go.rules import TERRITORY_KEPT, RuleSet
 from tengen.solve.bitboard import board_points, count, legal_points, margin, play
 from tengen.solve.marks import forbidden, mark_after, mark_after_pass
@@ -70,14 +69,14 @@ def solve_board(size: int, rules: RuleSet, goal: int | None = None, report: Repo
     return Solution(size, rules, keys, places, old, ranks)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unpack(key):  # type: ignore[no-untyped-def]
     """(own, opp, mark) of a key."""
     mark = key >> 50 & 31
     return key & _POINTS, key >> 25 & _POINTS, np.int64(1) << (mark - 1) if mark else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(places, keys, key, nodes):  # type: ignore[no-untyped-def]
     """The node of a key, and how many nodes there are with it."""
     place = place_of(places, keys, key)
@@ -88,11 +87,10 @@ def _add(places, keys, key, nodes):  # type: ignore[no-untyped-def]
     return np.int32(nodes), nodes + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _build(keys, first, after, passed, places, size, board, flags):  # type: ignore[no-untyped-def]
     """Make all nodes that the empty board leads to: the moves of a node lead to after[first[node]:first[node + 1]], its
     pass to passed[node], -1 where the rules forbid it. Returns how many there are."""
-    keys, first, after, passed, places = borrow(keys), borrow(first), borrow(after), borrow(passed), borrow(places)
     none = np.int64(0)
     _, nodes = _add(places, keys, position_key(none, none, none, 0, 0, size), 0)
     moves = node = 0
@@ -118,7 +116,7 @@ def _build(keys, first, after, passed, places, size, board, flags):  # type: ign
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _know(keys, board, floor, goal, known):  # type: ignore[no-untyped-def]
     """Set the columns of `known`; what is safe is worth at least `floor` and at most `goal`."""
     points = count(board)
@@ -131,11 +129,9 @@ def _know(keys, board, floor, goal, known):  # type: ignore[no-untyped-def]
         known[node, _OPP_SAFE_AFTER_PASS] = floor if kept & own else known[node, _OPP_SAFE]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(first, after, passed, known, goal, old, new, ranks, sweep):  # type: ignore[no-untyped-def]
     """Set the new guarantees of all states by the old ones of what they lead to; returns how many rose."""
-    first, after, passed, known = borrow(first), borrow(after), borrow(passed), borrow(known)
-    old, new, ranks = borrow(old), borrow(new), borrow(ranks)
     risen = 0
     for node in range(passed.shape[0]):
         to = passed[node]

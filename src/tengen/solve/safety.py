@@ -15,12 +15,12 @@ player's, or the set has no stones of the opponent.
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.solve.bitboard import connected, count, neighbours
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def safe_points(own, opp, board):  # type: ignore[no-untyped-def]
     """The points that the player with the stones `own` keeps: alive strings, and what they enclose safely."""
     alive = _alive(own, opp, board)
@@ -38,7 +38,7 @@ def safe_points(own, opp, board):  # type: ignore[no-untyped-def]
     return safe
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_kept(a, b, turn, passes, board, need):  # type: ignore[no-untyped-def]
     """Whether safe points give player a margin of at least `need`; turn: 0 if a is to move, 1 if b is. If a has just
     passed, b could end the game at once: then there must be no stones to capture in them."""
@@ -46,7 +46,7 @@ def is_kept(a, b, turn, passes, board, need):  # type: ignore[no-untyped-def]
     return 2 * count(kept) - count(board) >= need and not (passes and turn == 1 and kept & b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _alive(own, opp, board):  # type: ignore[no-untyped-def]
     """The strings of `own` that cannot be captured: those that are left when all others have been dropped."""
     outside = board & ~own
@@ -66,7 +66,7 @@ def _alive(own, opp, board):  # type: ignore[no-untyped-def]
         alive = kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_two_vital_regions(string, own, opp, alive, board):  # type: ignore[no-untyped-def]
     beside = neighbours(string)
     outside = board & ~own

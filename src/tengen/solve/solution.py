@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT, RuleSet
 from tengen.solve.bitboard import board_points, legal_points, margin, play
 from tengen.solve.marks import forbidden, mark_after, mark_after_pass
@@ -93,7 +93,7 @@ def _bits(points: int) -> list[int]:
     return [1 << p for p in range(points.bit_length()) if points >> p & 1]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def place_of(places, keys, key):  # type: ignore[no-untyped-def]
     """Where a key is in the hash table `places`, or could be put."""
     last = places.shape[0] - 1

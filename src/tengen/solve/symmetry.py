@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.solve.bitboard import WIDTH, count
 
 _PAIR: Final = 1 | 1 << 32
@@ -35,21 +35,21 @@ _D0, _D1, _D2, _D3, _D4 = (_diagonal(k) for k in range(5))
 _E1, _E2, _E3, _E4 = (_diagonal(-k) for k in range(1, 5))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def upside_down(pair, size):  # type: ignore[no-untyped-def]
     """The pair with its rows in reverse order."""
     turned = (pair & _R0) << 20 | (pair & _R1) << 10 | pair & _R2 | (pair & _R3) >> 10 | (pair & _R4) >> 20
     return turned >> WIDTH * (WIDTH - size)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def mirrored(pair, size):  # type: ignore[no-untyped-def]
     """The pair with its columns in reverse order."""
     turned = (pair & _C0) << 4 | (pair & _C1) << 2 | pair & _C2 | (pair & _C3) >> 2 | (pair & _C4) >> 4
     return turned >> (WIDTH - size)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def transposed(pair):  # type: ignore[no-untyped-def]
     """The pair with rows and columns exchanged."""
     above = (pair & _D1) << 4 | (pair & _D2) << 8 | (pair & _D3) << 12 | (pair & _D4) << 16
@@ -57,7 +57,7 @@ def transposed(pair):  # type: ignore[no-untyped-def]
     return pair & _D0 | above | below
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _least(pair, size):  # type: ignore[no-untyped-def]
     """The least of the four images that need no transposition."""
     turned = upside_down(pair, size)
@@ -65,7 +65,7 @@ def _least(pair, size):  # type: ignore[no-untyped-def]
     return min(best, min(mirrored(pair, size), mirrored(turned, size)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def image(pair, size, symmetry):  # type: ignore[no-untyped-def]
     """The image of a pair under symmetry 0 to 7: bit 2 transposes, then bit 0 reverses rows, bit 1 columns."""
     if symmetry & 4:
@@ -75,7 +75,7 @@ def image(pair, size, symmetry):  # type: ignore[no-untyped-def]
     return mirrored(pair, size) if symmetry & 2 else pair
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def position_key(a, b, ko, turn, passes, size):  # type: ignore[no-untyped-def]
     """The key of a position; turn: 0 if a is to move, 1 if b is; passes: 1 if the last move was a pass."""
     pair = a | b << 32

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 from tengen._files import atomic_file
+from tengen._kernel import kernel
 
 INFINITY: Final = (1 << 24) - 1
 """Of proof numbers: the other side has won."""
@@ -91,7 +92,7 @@ def _written_checksum(path: Path, end: int) -> int | None:
     return int.from_bytes(checksum, "little") if mark or checksum else None
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _put(table, entries):  # type: ignore[no-untyped-def]
     for k in range(entries.shape[0]):
         numbers = entries[k, 1]
@@ -99,13 +100,13 @@ def _put(table, entries):  # type: ignore[no-untyped-def]
         store(table, entries[k, 0] & ~_PRESENT, numbers & INFINITY, numbers >> 24 & INFINITY, work, numbers >> 54)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _bucket(table, key):  # type: ignore[no-untyped-def]
     mixed = (key ^ key >> 29) * _SPREAD
     return (mixed >> 31 & _HALF) * (table.shape[0] // _BUCKET) >> 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def probe(table, key):  # type: ignore[no-untyped-def]
     """(phi, delta, rank) of a position, or zeros if it is not in the table."""
     first = _bucket(table, key) * _BUCKET
@@ -120,7 +121,7 @@ def probe(table, key):  # type: ignore[no-untyped-def]
     return numbers & INFINITY, numbers >> 24 & INFINITY, numbers >> 54
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def store(table, key, phi, delta, work, rank):  # type: ignore[no-untyped-def]
     """Keep a position's numbers and how many expansions they took. What is solved stays so, by its shortest proof:
     then the rank of a proven position is always above those of the successors that prove it."""
@@ -147,14 +148,14 @@ def store(table, key, phi, delta, work, rank):  # type: ignore[no-untyped-def]
     _unlock(table, first)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _lock(table, first):  # type: ignore[no-untyped-def]
     """Wait until nobody else has this bucket."""
     while _or(table, first, _LOCK) & _LOCK:
         pass
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _unlock(table, first):  # type: ignore[no-untyped-def]
     _and(table, first, ~_LOCK)
 

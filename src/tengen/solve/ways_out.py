@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tengen._kernel import kernel
 
 
 class Way(NamedTuple):
@@ -71,7 +72,7 @@ class _Heights:
         return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def turned_round(first, reply):  # type: ignore[no-untyped-def]
     """The steps of a strategy backwards: for `first`: int64[n + 1] and `reply`: int32[...] of Steps, where the entries
     that lead to each entry begin, int64[n + 1], and these entries, int32[...]."""

@@ -7,9 +7,9 @@ those in unconditional territory of the opponent are gone, and so are strings th
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array, stack_zeros
 from tengen.games.batch import BatchedGame
 from tengen.games.go.batch_score import estimate_games, score_games
 from tengen.games.go.board import (
@@ -143,7 +143,8 @@ class BatchedGo(BatchedGame):
         """
         margins = np.empty(len(index), np.float32)
         ownership = np.empty((len(index), self.height * self.width), np.int8)
-        score_games(games, index, self._rules[FLAGS], _PLAYOUTS if self._removes_dead else 0, margins, ownership)
+        playouts = _PLAYOUTS if self._removes_dead else 0
+        score_games(games, index, self._rules[FLAGS], playouts, margins, ownership, allocate(self.height))
         return margins, ownership
 
     def estimate(
@@ -153,14 +154,14 @@ class BatchedGo(BatchedGame):
         int8[n, N * N], 0 where playouts disagree, and whether they agree about most points, bool[n]."""
         margins, clear = np.empty(len(index), np.float32), np.empty(len(index), np.bool_)
         ownership = np.empty((len(index), self.height * self.width), np.int8)
-        estimate_games(games, index, self._rules[FLAGS], _PLAYOUTS, margins, ownership, clear)
+        estimate_games(games, index, self._rules[FLAGS], _PLAYOUTS, margins, ownership, clear, allocate(self.height))
         return margins, ownership, clear
 
 
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restart_game(games, i):  # type: ignore[no-untyped-def]
     """Set game i to the empty board; its komi stays."""
     board = board_at(games.boards, i)
@@ -173,7 +174,7 @@ def restart_game(games, i):  # type: ignore[no-untyped-def]
     games.placed[i] = -OLDEST
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
     """Copy one game with its history."""
     copy_board(board_at(source.boards, i), board_at(target.boards, j))
@@ -192,7 +193,7 @@ def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
         target.placed[j, point] = source.placed[i, point]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_action(games, i, action):  # type: ignore[no-untyped-def]
     """Play a policy index in game i."""
     board = board_at(games.boards, i)
@@ -210,7 +211,7 @@ def play_action(games, i, action):  # type: ignore[no-untyped-def]
     _remember(games.past[i], board)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remember(past, board):  # type: ignore[no-untyped-def]
     """Push the stones of a board in front of past: uint8[K, N * N]."""
     size = board.info[SIZE]
@@ -223,7 +224,7 @@ def _remember(past, board):  # type: ignore[no-untyped-def]
                 past[0, row * size + col] = board.color[(row + 1) * (size + 1) + col + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
     """The legal actions of game i to legal: bool[N * N + 1]; returns (over, value for the player to move)."""
     board = board_at(games.boards, i)
@@ -238,7 +239,7 @@ def judge_game(games, i, legal):  # type: ignore[no-untyped-def]
     return False, np.float32(0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_senseless(games, i, legal):  # type: ignore[no-untyped-def]
     """Of the legal actions of game i in legal: bool[N * N + 1], take out those that fill an own eye or are suicide, and
     the pass, unless nothing else is left."""
@@ -252,7 +253,7 @@ def drop_senseless(games, i, legal):  # type: ignore[no-untyped-def]
     legal[legal.shape[0] - 1] &= not found
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _ending(games, i):  # type: ignore[no-untyped-def]
     """Whether game i is over, and by how many points the player to move has won it; 0 for a game without result."""
     board, flags = board_at(games.boards, i), games.rules[FLAGS]
@@ -265,13 +266,13 @@ def _ending(games, i):  # type: ignore[no-untyped-def]
     return False, 0.0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def player_to_move(games, i):  # type: ignore[no-untyped-def]
     """BLACK or WHITE."""
     return games.boards.info[i, TO_PLAY]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def position_hash(games, i):  # type: ignore[no-untyped-def]
     """Of the stones, the player to move, the ko, the passes, and prisoners where they are points. What superko forbids
     beyond that is not in it."""
@@ -282,34 +283,34 @@ def position_hash(games, i):  # type: ignore[no-untyped-def]
     return info[HASH] ^ more * 0x1F3D5B79A1C3E5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     """A guided playout, counted by area."""
     board = board_at(games.boards, i)
     mover = board.info[TO_PLAY]
     if board.info[PASSES] < 2:
-        found, first_player = np.empty(CANDIDATES, np.int64), np.zeros_like(board.color)
+        found, first_player = stack_array(CANDIDATES, np.int64), stack_zeros(board.color.shape[0], np.uint8)
         state, _ = run_guided_playout(board, NO_CELL, NO_CELL, games.rules[FLAGS], found, first_player, state)
-        margin = add_quick_owners(board, np.zeros(board.color.shape[0], np.int64)) - games.komi[i]
+        margin = add_quick_owners(board, stack_zeros(board.color.shape[0], np.int64)) - games.komi[i]
     else:
         margin = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
     return state, np.float32(np.sign(margin if mover == BLACK else -margin))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def end_of_game(games, i, actions):  # type: ignore[no-untyped-def]
     """Whether game i is over, and hundredths of the points by which the player to move has won it then."""
     over, margin = _ending(games, i)
     return over, np.int64(np.rint(100 * margin))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_actions(games, i, actions):  # type: ignore[no-untyped-def]
     """The legal actions of game i to actions: int16[N * N + 1]; returns (count, value if over, False)."""
     over, value = end_of_game(games, i, actions)
     count = 0
     if not over:
-        legal = np.empty(actions.shape[0], np.bool_)
+        legal = stack_array(actions.shape[0], np.bool_)
         judge_game(games, i, legal)
         for action in range(legal.shape[0]):
             if legal[action]:
@@ -318,7 +319,7 @@ def list_actions(games, i, actions):  # type: ignore[no-untyped-def]
     return count, value, False
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def evaluate_game(games, i):  # type: ignore[no-untyped-def]
     """By how many hundredths of a point the player to move seems to lead."""
     board = board_at(games.boards, i)
@@ -327,7 +328,7 @@ def evaluate_game(games, i):  # type: ignore[no-untyped-def]
     return value if board.info[TO_PLAY] == BLACK else -value
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def gain_of_action(games, i, action):  # type: ignore[no-untyped-def]
     """How promising a policy index looks; with captures and rescues it is above 0."""
     board = board_at(games.boards, i)

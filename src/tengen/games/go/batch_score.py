@@ -1,24 +1,23 @@
 """How many games of Go stand, or would end: the kernels behind `BatchedGo.score` and `BatchedGo.estimate`."""
 
 import numpy as np
-from numba import njit
 
-from tengen.games.borrow import borrow
-from tengen.games.go.board import BLACK, EMPTY, HASH, SIZE, WHITE, Board, board_at
+from tengen._kernel import kernel, stack_array
+from tengen.games.go.board import BLACK, EMPTY, HASH, SIZE, WHITE, board_at
 from tengen.games.go.score import dead_cells, final_margin, final_owners, is_certain, playout_owners
 
 _AT_ONCE = 8  # playouts between two looks at whether they agree
 
 
-@njit(cache=True, nogil=True)
-def score_games(games, index, flags, playouts, margins, ownership):  # type: ignore[no-untyped-def]
+@kernel
+def score_games(games, index, flags, playouts, margins, ownership, scratch):  # type: ignore[no-untyped-def]
     """How the games of index: int64[n] stand: margins: float32[n], Black's points minus White's and komi;
     ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, up to so many
-    of them find the dead stones that are to be taken off, where these are not certain; flags: of the rule set."""
-    games = borrow(games)
+    of them find the dead stones that are to be taken off, where these are not certain; flags: of the rule set;
+    scratch: a board to play on."""
     cells = games.dead.shape[1]
-    owner, dead, counts = np.empty(cells, np.uint8), np.empty(cells, np.bool_), np.empty(cells, np.int64)
-    rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
+    owner, dead, counts = stack_array(cells, np.uint8), stack_array(cells, np.bool_), stack_array(cells, np.int64)
+    rng = stack_array(1, np.uint64)
     for k in range(index.shape[0]):
         i = index[k]
         board = board_at(games.boards, i)
@@ -41,7 +40,7 @@ def score_games(games, index, flags, playouts, margins, ownership):  # type: ign
         margins[k] = final_margin(board, flags, games.dead[i]) - games.komi[i]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _agree(board, counts, playouts):  # type: ignore[no-untyped-def]
     """Whether seven playouts of eight agree on the owner of every stone's cell; counts: int64[P] is their sum."""
     for p in range(counts.shape[0]):
@@ -51,14 +50,12 @@ def _agree(board, counts, playouts):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
-def estimate_games(games, index, flags, playouts, margins, ownership, clear):  # type: ignore[no-untyped-def]
+@kernel
+def estimate_games(games, index, flags, playouts, margins, ownership, clear, scratch):  # type: ignore[no-untyped-def]
     """How the games of index: int64[n] would end: margins: float32[n], the mean of Black's points minus White's and
     komi; ownership: int8[n, N * N], 1 Black's and -1 White's in two playouts of three, else 0; clear: bool[n], whether
-    that decides three points of four."""
-    games = borrow(games)
-    counts = np.empty(games.dead.shape[1], np.int64)
-    rng, scratch = np.empty(1, np.uint64), allocate_like(board_at(games.boards, 0))
+    that decides three points of four; scratch: a board to play on."""
+    counts, rng = stack_array(games.dead.shape[1], np.int64), stack_array(1, np.uint64)
     for k in range(index.shape[0]):
         board = board_at(games.boards, index[k])
         counts[:] = 0
@@ -75,17 +72,3 @@ def estimate_games(games, index, flags, playouts, margins, ownership, clear):  #
                 total += count
         margins[k] = total / playouts - games.komi[index[k]]
         clear[k] = 4 * decided >= 3 * size * size
-
-
-@njit(cache=True, nogil=True)
-def allocate_like(board):  # type: ignore[no-untyped-def]
-    """Memory for another board of the same size."""
-    return Board(
-        np.empty_like(board.color),
-        np.empty_like(board.head),
-        np.empty_like(board.next),
-        np.empty_like(board.liberties),
-        np.empty_like(board.empties),
-        np.empty_like(board.slot),
-        np.empty_like(board.info),
-    )

@@ -21,9 +21,9 @@ On 25x25 a string has at most 1,200 pseudo-liberties, so 11 + 20 + 30 bits are e
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import copy_into, kernel, stack_array, view
 from tengen.games.go.zobrist import ZOBRIST
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
@@ -89,7 +89,7 @@ def new_boards(size: int, batch: int) -> Board:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@view
 def board_at(boards, i):  # type: ignore[no-untyped-def]
     """The i-th of many boards, as a view."""
     return Board(
@@ -103,7 +103,7 @@ def board_at(boards, i):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def clear(board, size):  # type: ignore[no-untyped-def]
     """Make `board` the empty board of this size."""
     stride = size + 1
@@ -128,33 +128,27 @@ def clear(board, size):  # type: ignore[no-untyped-def]
     board.info[EMPTY_COUNT] = empty_count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def clear_all(boards, size):  # type: ignore[no-untyped-def]
     """Make every one of many boards the empty board."""
     for i in range(boards.color.shape[0]):
         clear(board_at(boards, i), size)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def copy_board(source, target):  # type: ignore[no-untyped-def]
     """Copy one board onto another of the same size."""
-    _copy(source.color, target.color)
-    _copy(source.head, target.head)
-    _copy(source.next, target.next)
-    _copy(source.liberties, target.liberties)
-    _copy(source.empties, target.empties)
-    _copy(source.slot, target.slot)
+    copy_into(source.color, target.color)  # one loop an array: each becomes one memory copy
+    copy_into(source.head, target.head)
+    copy_into(source.next, target.next)
+    copy_into(source.liberties, target.liberties)
+    copy_into(source.empties, target.empties)
+    copy_into(source.slot, target.slot)
     for k in range(INFO_LENGTH):
         target.info[k] = source.info[k]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _copy(source, target):  # type: ignore[no-untyped-def]
-    for i in range(source.shape[0]):  # one loop an array: each becomes one memory copy
-        target[i] = source[i]
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def set_stones(board, cells):  # type: ignore[no-untyped-def]
     """Make `board` the position with these stones, Black to play; cells: uint8[P] as `Board.color`.
 
@@ -162,7 +156,7 @@ def set_stones(board, cells):  # type: ignore[no-untyped-def]
     """
     size = board.info[SIZE]
     clear(board, size)
-    stack = np.empty(cells.shape[0], np.int64)
+    stack = stack_array(cells.shape[0], np.int64)
     for p in range(cells.shape[0]):
         if cells[p] == BLACK or cells[p] == WHITE:
             board.color[p] = cells[p]
@@ -176,7 +170,7 @@ def set_stones(board, cells):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _name_string(board, first, stack):  # type: ignore[no-untyped-def]
     """Link the stones connected to `first` into one string and count its liberties; False if it has none."""
     stride = board.info[SIZE] + 1
@@ -201,25 +195,25 @@ def _name_string(board, first, stack):  # type: ignore[no-untyped-def]
     return liberties != 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def weight(p):  # type: ignore[no-untyped-def]
     """The packed sums of one pseudo-liberty at cell p."""
     return 1 + (p << _COUNT_BITS) + ((p * p) << (_COUNT_BITS + _CELLS_BITS))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def pseudo_liberties(liberties):  # type: ignore[no-untyped-def]
     """How many pseudo-liberties are packed here."""
     return liberties & _COUNT_MASK
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_only_liberty(liberties, p):  # type: ignore[no-untyped-def]
     """Whether a string with these packed liberties has p as its one and only liberty."""
     return liberties == (liberties & _COUNT_MASK) * weight(p)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def atari_cell(liberties):  # type: ignore[no-untyped-def]
     """The only liberty of a string with these packed liberties, or NO_CELL if it has more than one."""
     count = liberties & _COUNT_MASK
@@ -230,7 +224,7 @@ def atari_cell(liberties):  # type: ignore[no-untyped-def]
     return np.int64(np.uint32(cells) // np.uint32(count))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def place(board, p, color):  # type: ignore[no-untyped-def]
     """Put a stone on the empty cell p, take off what it captures (itself included), set the ko cell.
 
@@ -307,7 +301,7 @@ def place(board, p, color):  # type: ignore[no-untyped-def]
     return captured
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _take_from_empties(board, p):  # type: ignore[no-untyped-def]
     u = np.uint64
     last = board.info[EMPTY_COUNT] - 1
@@ -318,7 +312,7 @@ def _take_from_empties(board, p):  # type: ignore[no-untyped-def]
     board.slot[moved] = slot
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _join(board, p, neighbour):  # type: ignore[no-untyped-def]
     """Join the string of the new stone p with the string of its neighbour of the same colour."""
     u = np.uint64
@@ -341,7 +335,7 @@ def _join(board, p, neighbour):  # type: ignore[no-untyped-def]
     following[kept], following[gone] = following[gone], following[kept]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _lift(board, stone, color):  # type: ignore[no-untyped-def]
     """Take a whole string off the board; returns its number of stones."""
     u = np.uint64

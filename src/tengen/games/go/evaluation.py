@@ -9,8 +9,8 @@ with itself only.
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_zeros
 from tengen.games.go.board import (
     BLACK,
     BORDER,
@@ -31,7 +31,7 @@ _EROSIONS: Final = _DILATIONS * (_DILATIONS - 1) + 1
 _CAPTURE, _RESCUE, _QUIET, _PASS, _EYE = 1_000, 300, -500, -1_000, -2_000
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def gain_of_cell(board, p, flags):  # type: ignore[no-untyped-def]
     """How promising a move of the player to play looks: captures above all, then stones saved from atari, then the
     middle before the edge; a pass (NO_CELL) after every move that does no harm at first sight, and last an eye filled.
@@ -55,14 +55,14 @@ def gain_of_cell(board, p, flags):  # type: ignore[no-untyped-def]
     return found + min(row, col, stride - 2 - row, stride - 2 - col)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def influence_area(board):  # type: ignore[no-untyped-def]
     """Black's points minus White's by Bouzy's dilations and erosions, without komi.
 
     Strings that the player to move can capture at once count as gone.
     """
-    now = np.zeros(board.color.shape[0], np.int64)
-    after = np.zeros(board.color.shape[0], np.int64)
+    now = stack_zeros(board.color.shape[0], np.int64)
+    after = stack_zeros(board.color.shape[0], np.int64)
     for p in range(now.shape[0]):
         c = board.color[p]
         if c == BLACK or c == WHITE:
@@ -80,7 +80,7 @@ def influence_area(board):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dilate(board, now, after):  # type: ignore[no-untyped-def]
     """Each point that no enemy touches gains one for each friendly neighbour."""
     stride = board.info[SIZE] + 1
@@ -97,7 +97,7 @@ def _dilate(board, now, after):  # type: ignore[no-untyped-def]
                 after[p] -= white
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _erode(board, now, after):  # type: ignore[no-untyped-def]
     """Each point loses one for each neighbour that is not friendly, down to nothing."""
     stride = board.info[SIZE] + 1

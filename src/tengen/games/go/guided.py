@@ -7,8 +7,8 @@ where a 3x3 pattern fits next to the last two moves; otherwise anywhere, shunnin
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BORDER,
     EMPTY,
@@ -34,13 +34,13 @@ CANDIDATES = 64  # room for the moves that one tactic may propose
 _P_TACTICS, _P_PATTERN, _P_REFUSE, _P_REFUSE_LONE = 240, 240, 230, 100
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_playable(board, p, color, flags):  # type: ignore[no-untyped-def]
     """Whether the empty cell p is a legal move in a playout: no simple ko, no suicide, no eye filled."""
     return p != board.info[KO] and not is_eye(board, p, color, flags) and is_breathing(board, p, color)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_self_atari(board, p, color):  # type: ignore[no-untyped-def]
     """Whether a stone of `color` on the empty cell p would stand, with its string, in atari.
 
@@ -72,7 +72,7 @@ def is_self_atari(board, p, color):  # type: ignore[no-untyped-def]
     return atari_cell(total) != NO_CELL
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _propose(found, count, p):  # type: ignore[no-untyped-def]
     if count < CANDIDATES:
         found[count] = p
@@ -80,7 +80,7 @@ def _propose(found, count, p):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_tactics(board, last, color, flags, found):  # type: ignore[no-untyped-def]
     """Captures and escapes that answer the opponent's stone on `last`; fills found, returns how many."""
     u = np.uint64
@@ -100,7 +100,7 @@ def find_tactics(board, last, color, flags, found):  # type: ignore[no-untyped-d
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_escapes(board, stone, last_liberty, color, flags, found, count):  # type: ignore[no-untyped-def]
     """Ways to save the string in atari: capture a string beside it, or extend to more liberties."""
     u = np.uint64
@@ -124,7 +124,7 @@ def _find_escapes(board, stone, last_liberty, color, flags, found, count):  # ty
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _find_patterns(board, last, color, flags, found, count):  # type: ignore[no-untyped-def]
     """Cells around `last` where a 3x3 pattern fits."""
     u = np.uint64
@@ -145,7 +145,7 @@ def _find_patterns(board, last, color, flags, found, count):  # type: ignore[no-
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def guided_move(board, color, last, before, flags, found, state):  # type: ignore[no-untyped-def]
     """A playout move of `color`, the moves before having been `last` (the opponent's) and `before` (its own).
 
@@ -170,7 +170,7 @@ def guided_move(board, color, last, before, flags, found, state):  # type: ignor
     return _anywhere(board, color, flags, state), state
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _anywhere(board, color, flags, state):  # type: ignore[no-untyped-def]
     """A random playable cell, mostly not self-atari, or NO_CELL."""
     u = np.uint64
@@ -190,7 +190,7 @@ def _anywhere(board, color, flags, state):  # type: ignore[no-untyped-def]
     return NO_CELL
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _touches(board, p, color):  # type: ignore[no-untyped-def]
     """Whether a stone of `color` stands beside p."""
     u = np.uint64
@@ -200,7 +200,7 @@ def _touches(board, p, color):  # type: ignore[no-untyped-def]
     return beside or cells[u(p - stride)] == color or cells[u(p + stride)] == color
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_guided_playout(board, last, before, flags, found, first_player, state):  # type: ignore[no-untyped-def]
     """Play `board` to its end with guided moves, in place, noting who plays first on each cell.
 

@@ -19,9 +19,9 @@ An ordinary ladder has one sensible move at each turn, and copies no board on it
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -92,7 +92,7 @@ def find_ladders(
 # --------------------------------------------------------------------------------------- public kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_ladders(board, color, captures, escapes, scratch, budget):  # type: ignore[no-untyped-def]
     """Mark where `color` can capture or escape by a ladder in captures, escapes: bool[P].
 
@@ -119,7 +119,7 @@ def mark_ladders(board, color, captures, escapes, scratch, budget):  # type: ign
                 captures[b] = captures[b] or _falls_to(board, p, b, a, ko, scratch, budget)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ladder_capture(board, p, color, scratch, budget):  # type: ignore[no-untyped-def]
     """Whether `color` by playing p puts an enemy string with two liberties in atari that cannot get away."""
     stride = board.info[SIZE] + 1
@@ -134,7 +134,7 @@ def ladder_capture(board, p, color, scratch, budget):  # type: ignore[no-untyped
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ladder_escape(board, p, color, scratch, budget):  # type: ignore[no-untyped-def]
     """Whether `color` by playing p saves a string of its own in atari: by extending it or by a capture."""
     if board.color[p] != EMPTY:
@@ -149,7 +149,7 @@ def ladder_escape(board, p, color, scratch, budget):  # type: ignore[no-untyped-
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def can_escape(board, stone, scratch, budget):  # type: ignore[no-untyped-def]
     """Whether the string of `stone`, its owner to move, can get out of atari for good.
 
@@ -160,14 +160,14 @@ def can_escape(board, stone, scratch, budget):  # type: ignore[no-untyped-def]
     return read_ladder(board, stone, np.int64(board.color[stone]), scratch, budget) != CAPTURED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_captured_by(board, stone, scratch, budget):  # type: ignore[no-untyped-def]
     """Whether the opponent, to move, can capture the string of `stone`, which has at most two liberties,
     without ever letting go of it. A string with more liberties is in no ladder: the answer is no."""
     return read_ladder(board, stone, 3 - np.int64(board.color[stone]), scratch, budget) == CAPTURED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_ladder(board, stone, to_move, scratch, budget):  # type: ignore[no-untyped-def]
     """ESCAPED, CAPTURED or EXHAUSTED: the fate of the string of `stone`, with `to_move` to play.
 
@@ -182,13 +182,13 @@ def read_ladder(board, stone, to_move, scratch, budget):  # type: ignore[no-unty
 # ------------------------------------------------------------------------------ the first move of a ladder
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _forbidden(board, color):  # type: ignore[no-untyped-def]
     """The cell that the ko forbids to `color`: none if it plays out of turn."""
     return board.info[KO] if board.info[TO_PLAY] == color else NO_CELL
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _falls_to(board, target, attack, other, ko, scratch, budget):  # type: ignore[no-untyped-def]
     """Whether the target, with just two liberties `attack` and `other`, is captured by the move at `attack`."""
     if _freedom(board, target, attack, other, ko) >= 3:
@@ -196,7 +196,7 @@ def _falls_to(board, target, attack, other, ko, scratch, budget):  # type: ignor
     return _read_after(board, target, attack, 3 - np.int64(board.color[target]), scratch, budget) == CAPTURED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read_after(board, target, move, color, scratch, budget):  # type: ignore[no-untyped-def]
     """The fate of the target if `color` plays a move that is legal."""
     start = board_at(scratch.boards, 0)
@@ -208,7 +208,7 @@ def _read_after(board, target, move, color, scratch, budget):  # type: ignore[no
 # --------------------------------------------------------------------------------------------- reading
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read(scratch, target, to_move, budget):  # type: ignore[no-untyped-def]
     """The fate of the target on boards[0]."""
     boards, waiting, moves = scratch.boards, scratch.waiting, scratch.moves[_READING]
@@ -251,7 +251,7 @@ def _read(scratch, target, to_move, budget):  # type: ignore[no-untyped-def]
     return EXHAUSTED
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _attacks(board, target, moves):  # type: ignore[no-untyped-def]
     """Write the attacker's moves worth trying, the more pressing first; returns how many, or _WINS_AT_ONCE."""
     ko = board.info[KO]
@@ -266,7 +266,7 @@ def _attacks(board, target, moves):  # type: ignore[no-untyped-def]
     return np.int64(after_a < 3) + np.int64(after_b < 3)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _defences(board, target, moves):  # type: ignore[no-untyped-def]
     """Write the defender's moves worth trying; returns how many, or _WINS_AT_ONCE."""
     u = np.uint64
@@ -284,7 +284,7 @@ def _defences(board, target, moves):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_defences(board, target, ko, moves):  # type: ignore[no-untyped-def]
     """Write all legal defences of the target, which is in atari; returns how many."""
     last = atari_cell(board.liberties[board.head[target]])
@@ -296,7 +296,7 @@ def _list_defences(board, target, ko, moves):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_captures(board, target, ko, moves):  # type: ignore[no-untyped-def]
     """Write the cells where the target's owner captures a string beside it; returns how many."""
     u = np.uint64
@@ -318,7 +318,7 @@ def _list_captures(board, target, ko, moves):  # type: ignore[no-untyped-def]
             return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_among(move, moves, count):  # type: ignore[no-untyped-def]
     for i in range(count):
         if moves[i] == move:
@@ -326,7 +326,7 @@ def _is_among(move, moves, count):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _freedom(board, target, attack, extension, ko):  # type: ignore[no-untyped-def]
     """How many liberties, at most 3, the target has after an attack and an extension; 3 if the attack is illegal.
 
@@ -341,7 +341,7 @@ def _freedom(board, target, attack, extension, ko):  # type: ignore[no-untyped-d
     return liberties_after(board, extension, color, board.head[u(target)], attack)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_capture(board, p, color):  # type: ignore[no-untyped-def]
     """Whether `color` takes stones off by playing the empty cell p."""
     u = np.uint64
@@ -352,7 +352,7 @@ def is_capture(board, p, color):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def liberties_after(board, p, color, target, without):  # type: ignore[no-untyped-def]
     """How many liberties, at most 3, the string of a new stone on p has, leaving out the cell `without`.
 

@@ -5,8 +5,8 @@ the Zobrist hash; unless repetition is judged by position alone (`POSITIONAL`), 
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_zeros
 from tengen.games.go.board import (
     BORDER,
     EMPTY,
@@ -42,7 +42,7 @@ REASONS = (
 )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_breathing(board, p, color):  # type: ignore[no-untyped-def]
     """Whether a stone of `color` on the empty cell p would have a liberty (that is: it is not suicide)."""
     u = np.uint64
@@ -60,7 +60,7 @@ def is_breathing(board, p, color):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_surrounded(board, p, color):  # type: ignore[no-untyped-def]
     """Whether all four neighbours of p are stones of `color` or edge."""
     u = np.uint64
@@ -79,7 +79,7 @@ def is_surrounded(board, p, color):  # type: ignore[no-untyped-def]
     return c == color or c == BORDER
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_last_liberty_of_neighbour(board, p):  # type: ignore[no-untyped-def]
     """Whether some string beside the empty cell p has no other liberty."""
     u = np.uint64
@@ -91,7 +91,7 @@ def is_last_liberty_of_neighbour(board, p):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_after(board, p, color):  # type: ignore[no-untyped-def]
     """The Zobrist hash of the board after `color` plays the empty cell p, without playing it.
 
@@ -116,7 +116,7 @@ def hash_after(board, p, color):  # type: ignore[no-untyped-def]
     return key
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _seen_before(board, neighbours, i):  # type: ignore[no-untyped-def]
     """Whether an earlier neighbour belongs to the same string as the i-th."""
     q = neighbours[i]
@@ -127,7 +127,7 @@ def _seen_before(board, neighbours, i):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _string_hash(board, stone, color):  # type: ignore[no-untyped-def]
     first = board.head[stone]
     key = ZOBRIST[color, first]
@@ -138,7 +138,7 @@ def _string_hash(board, stone, color):  # type: ignore[no-untyped-def]
     return key
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def position_key(board_hash, to_play, flags):  # type: ignore[no-untyped-def]
     """What the history stores for a position."""
     if flags & POSITIONAL == 0 and to_play == WHITE:
@@ -146,7 +146,7 @@ def position_key(board_hash, to_play, flags):  # type: ignore[no-untyped-def]
     return board_hash
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def occurrences(key, history):  # type: ignore[no-untyped-def]
     """How often a key stands in the history."""
     count = 0
@@ -155,7 +155,7 @@ def occurrences(key, history):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def local_verdict(board, p, color, flags):  # type: ignore[no-untyped-def]
     """The verdict on a move by all rules but superko, which needs the history."""
     if board.color[p] != EMPTY:
@@ -169,7 +169,7 @@ def local_verdict(board, p, color, flags):  # type: ignore[no-untyped-def]
     return LEGAL
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def verdict(board, p, color, flags, history):  # type: ignore[no-untyped-def]
     """LEGAL, or which rule the move at cell p by `color` breaks."""
     found = local_verdict(board, p, color, flags)
@@ -179,7 +179,7 @@ def verdict(board, p, color, flags, history):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def legal_points(board, color, flags, history, legal):  # type: ignore[no-untyped-def]
     """Mark the legal points of `color` in `legal: bool[size * size]`; returns how many there are.
 
@@ -187,7 +187,7 @@ def legal_points(board, color, flags, history, legal):  # type: ignore[no-untype
     """
     size = board.info[SIZE]
     superko = flags & (POSITIONAL | SITUATIONAL) != 0
-    filter_bits = np.zeros(64, np.uint64)
+    filter_bits = stack_zeros(64, np.uint64)
     if superko:
         for i in range(history.shape[0]):
             filter_bits[(history[i] >> 6) & 63] |= np.uint64(1) << np.uint64(history[i] & 63)
@@ -208,7 +208,7 @@ def legal_points(board, color, flags, history, legal):  # type: ignore[no-untype
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_move(board, p, color):  # type: ignore[no-untyped-def]
     """Play a legal move, or a pass (NO_CELL), in place."""
     info = board.info
@@ -222,7 +222,7 @@ def play_move(board, p, color):  # type: ignore[no-untyped-def]
     info[TO_PLAY] = 3 - color
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_checked(source, target, p, color, flags, history, longer):  # type: ignore[no-untyped-def]
     """If legal, write the position after the move to `target` and the history with it to `longer: int64[n+1]`.
 
@@ -244,7 +244,7 @@ def play_checked(source, target, p, color, flags, history, longer):  # type: ign
 # ---------------------------------------------------------------------------------- many games at once
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def legal_policies(boards, flags, histories, lengths, legal):  # type: ignore[no-untyped-def]
     """The legal moves of B games: marks `legal: bool[B, size * size + 1]`, the last column being pass.
 
@@ -257,7 +257,7 @@ def legal_policies(boards, flags, histories, lengths, legal):  # type: ignore[no
         legal[i, points] = flags & TERRITORY_KEPT == 0 or count == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_policies(boards, moves, flags, histories, lengths):  # type: ignore[no-untyped-def]
     """Play one legal move in each of B games, in place; moves: int64[B] as policy indices, -1 to leave a
     game alone. Appends to the histories."""

@@ -18,9 +18,9 @@ region, so with `suicide` a region is vital only if all its points, the enemy's 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array, stack_zeros
 from tengen.games.go.board import BLACK, BORDER, EMPTY, NO_CELL, SIZE, WHITE, Board
 from tengen.games.go.strings import is_of_string
 
@@ -58,25 +58,27 @@ def unconditional_life(
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_unconditional_life(board, color, suicide, alive, territory):  # type: ignore[no-untyped-def]
     """Write Benson's verdict on `color` to alive: bool[P] (its stones) and territory: bool[P] (other points).
 
     Returns the number of living strings. `suicide`: whether the enemy may take its own stones off.
     """
     cells = board.color
-    region_of = np.full(cells.shape[0], _NO_REGION, np.int16)
-    members = np.empty(cells.shape[0], np.int64)  # the points of region r: members[starts[r]:starts[r + 1]]
-    starts = np.zeros(cells.shape[0] + 1, np.int64)
+    region_of = stack_array(cells.shape[0], np.int16)
+    region_of[:] = _NO_REGION
+    members = stack_array(cells.shape[0], np.int64)  # the points of region r: members[starts[r]:starts[r + 1]]
+    starts = stack_zeros(cells.shape[0] + 1, np.int64)
     regions = _find_regions(board, color, region_of, members, starts)
 
-    vital_to = np.zeros((regions, _CANDIDATES), np.int64)  # heads of strings, then NO_CELL
-    vital_regions = np.zeros(cells.shape[0], np.int64)  # at the head of a string: how many regions it has
+    vital_to = stack_zeros(regions * _CANDIDATES, np.int64).reshape(regions, _CANDIDATES)  # heads, then NO_CELL
+    vital_regions = stack_zeros(cells.shape[0], np.int64)  # at the head of a string: how many regions it has
     for r in range(regions):
         for i in range(_find_vital(board, color, suicide, members[starts[r] : starts[r + 1]], vital_to[r])):
             vital_regions[vital_to[r, i]] += 1
 
-    closed = np.ones(regions, np.bool_)
+    closed = stack_array(regions, np.bool_)
+    closed[:] = True
     living = _drop_strings(board, color, region_of, vital_to, vital_regions, closed, alive)
     for p in range(cells.shape[0]):
         r = region_of[p]
@@ -84,7 +86,7 @@ def mark_unconditional_life(board, color, suicide, alive, territory):  # type: i
     return living
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_regions(board, color, region_of, members, starts):  # type: ignore[no-untyped-def]
     """Number the regions in region_of: int16[P] and list their points; returns how many there are."""
     cells = board.color
@@ -110,7 +112,7 @@ def _find_regions(board, color, region_of, members, starts):  # type: ignore[no-
     return regions
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_vital(board, color, suicide, points, vital_to):  # type: ignore[no-untyped-def]
     """Write the heads of the strings that the region of these points is vital to; returns how many."""
     stride = board.info[SIZE] + 1
@@ -136,7 +138,7 @@ def _find_vital(board, color, suicide, points, vital_to):  # type: ignore[no-unt
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_among(head, heads, count):  # type: ignore[no-untyped-def]
     for i in range(count):
         if heads[i] == head:
@@ -144,7 +146,7 @@ def _is_among(head, heads, count):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _touches(board, p, color, head, stride):  # type: ignore[no-untyped-def]
     """Whether a stone of this string stands beside p."""
     return (
@@ -155,7 +157,7 @@ def _touches(board, p, color, head, stride):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop_strings(board, color, region_of, vital_to, vital_regions, closed, alive):  # type: ignore[no-untyped-def]
     """Drop strings with fewer than two vital regions, and the regions that they open, until all others stay.
 
@@ -179,7 +181,7 @@ def _drop_strings(board, color, region_of, vital_to, vital_regions, closed, aliv
     return living
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop(board, first, region_of, vital_to, vital_regions, closed, alive):  # type: ignore[no-untyped-def]
     """Drop the string with this head, and open every region beside it."""
     stride = board.info[SIZE] + 1

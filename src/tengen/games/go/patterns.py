@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.board import BLACK, BORDER, EMPTY, SIZE, WHITE
 
 _SHAPES: Final = {
@@ -74,7 +74,7 @@ def _build_table() -> NDArray[np.uint8]:
 PATTERN_3X3: Final = _build_table()
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def surroundings(board, p):  # type: ignore[no-untyped-def]
     """The eight cells around p as 16 bits, row by row from the top left."""
     u = np.uint64
@@ -93,7 +93,7 @@ def surroundings(board, p):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def fits_pattern(board, p):  # type: ignore[no-untyped-def]
     """Whether some 3x3 pattern fits around the empty cell p."""
     return PATTERN_3X3[surroundings(board, p)] != 0

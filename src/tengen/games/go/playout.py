@@ -7,8 +7,8 @@ the place of eyes. Random numbers are xorshift64; the state is one uint64 kept i
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.board import (
     BLACK,
     BORDER,
@@ -27,7 +27,7 @@ from tengen.games.go.rules import TERRITORY_KEPT
 from tengen.games.xorshift import next_random, random_below
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_eye(board, p, color, flags):  # type: ignore[no-untyped-def]
     """Whether a playout of `color` must keep out of the empty cell p.
 
@@ -53,13 +53,13 @@ def is_eye(board, p, color, flags):  # type: ignore[no-untyped-def]
     return enemies + edge < 2
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_sensible(board, p, color, flags):  # type: ignore[no-untyped-def]
     """Whether a move of `color` on the empty cell p, which no ko forbids, fills no eye and is no suicide."""
     return not is_eye(board, p, color, flags) and is_breathing(board, p, color)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def random_move(board, color, flags, state):  # type: ignore[no-untyped-def]
     """A random move of `color` that is legal (simple ko, no suicide) and fills no eye, or NO_CELL."""
     u = np.uint64
@@ -76,7 +76,7 @@ def random_move(board, color, flags, state):  # type: ignore[no-untyped-def]
     return NO_CELL
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def run_playout(board, flags, first_player, state):  # type: ignore[no-untyped-def]
     """Play `board` to its end at random, in place, noting who plays first on each cell.
 
@@ -104,7 +104,7 @@ def run_playout(board, flags, first_player, state):  # type: ignore[no-untyped-d
     return state, moves
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_quick_owners(board, ownership):  # type: ignore[no-untyped-def]
     """Black's area minus White's at the end of a playout, where every empty region is one point.
 
@@ -128,7 +128,7 @@ def add_quick_owners(board, ownership):  # type: ignore[no-untyped-def]
     return area
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def playouts(board, scratch, flags, first_player, ownership, count, rng):  # type: ignore[no-untyped-def]
     """Play `count` playouts from `board`, adding up who owns what; returns (sum of area scores, moves played)."""
     state = rng[0]

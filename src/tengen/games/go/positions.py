@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -99,21 +99,21 @@ def encode_move(color: int, move: int, size: int) -> int:
     return (size * size if move < 0 else move) | (WHITE_BIT if color == WHITE else 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def replay(games, chosen, plies, positions):  # type: ignore[no-untyped-def]
     """Set up position i as game chosen[i] after plies[i] moves, for the player of the next move.
 
     chosen: int64[B], plies: int64[B], each less than the length of its game. Returns nothing; the next move of
     position i is games.moves[games.offsets[chosen[i]] + plies[i]].
     """
-    placed_at = np.empty(positions.age.shape[1], np.int64)
+    placed_at = stack_array(positions.age.shape[1], np.int64)
     for i in range(chosen.shape[0]):
         board = board_at(positions.boards, i)
         positions.komi[i] = games.komi[chosen[i]]
         replay_one(games, chosen[i], plies[i], board, positions.past[i], positions.age[i], placed_at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def replay_one(games, game, ply, board, past, age, placed_at):  # type: ignore[no-untyped-def]
     """Set up one position; placed_at: int64[N * N] is scratch room."""
     points = age.shape[0]
@@ -145,7 +145,7 @@ def replay_one(games, game, ply, board, past, age, placed_at):  # type: ignore[n
         board.info[TO_PLAY] = color
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _snapshot(board, size, stones):  # type: ignore[no-untyped-def]
     """Copy the stones of a board to stones: uint8[N * N]."""
     for row in range(size):

@@ -7,8 +7,8 @@ one colour that it touches. Dead stones are those that random playouts from the 
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import copy_into, kernel, stack_array, stack_zeros
 from tengen.games.go.board import (
     BLACK,
     BORDER,
@@ -28,14 +28,14 @@ from tengen.games.go.life import mark_unconditional_life
 from tengen.games.go.rules import BY_TERRITORY, REMOVES_DEAD, SUICIDE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def owners(cells, size, owner):  # type: ignore[no-untyped-def]
     """Who owns each cell; cells: uint8[P] as `Board.color`, written to owner: uint8[P]."""
     stride = size + 1
-    stack = np.empty(cells.shape[0], np.int64)
-    region = np.empty(cells.shape[0], np.int64)
-    owner[:] = cells
-    seen = np.zeros(cells.shape[0], np.bool_)
+    stack = stack_array(cells.shape[0], np.int64)
+    region = stack_array(cells.shape[0], np.int64)
+    copy_into(cells, owner)
+    seen = stack_zeros(cells.shape[0], np.bool_)
     for row in range(1, size + 1):
         for start in range(row * stride + 1, row * stride + 1 + size):
             if cells[start] != EMPTY or seen[start]:
@@ -64,15 +64,15 @@ def owners(cells, size, owner):  # type: ignore[no-untyped-def]
                     owner[region[i]] = touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_owners(board, ownership):  # type: ignore[no-untyped-def]
     """Add +1 to ownership: int64[P] where Black owns a cell and -1 where White does; returns their sum."""
-    owner = np.empty_like(board.color)
+    owner = stack_array(board.color.shape[0], np.uint8)
     owners(board.color, board.info[SIZE], owner)
     return add_signs(owner, ownership)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_signs(owner, ownership):  # type: ignore[no-untyped-def]
     """Add +1 to ownership: int64[P] where owner: uint8[P] is Black and -1 where it is White; returns their sum."""
     total = np.int64(0)
@@ -83,13 +83,14 @@ def add_signs(owner, ownership):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def area(board):  # type: ignore[no-untyped-def]
     """Black's points minus White's by Tromp-Taylor area scoring, without komi."""
     u = np.uint64
     stride = board.info[SIZE] + 1
-    cells = board.color.copy()  # empty points become BORDER once they are counted
-    region = np.empty(cells.shape[0], np.uint16)
+    cells = stack_array(board.color.shape[0], np.uint8)  # empty points become BORDER once they are counted
+    copy_into(board.color, cells)
+    region = stack_array(cells.shape[0], np.uint16)
     total = np.int64(0)
     for start in range(stride + 1, stride * stride):
         c = cells[u(start)]
@@ -118,24 +119,24 @@ def area(board):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def areas(boards, out):  # type: ignore[no-untyped-def]
     """The area of B boards, written to out: int64[B]."""
     for i in range(out.shape[0]):
         out[i] = area(board_at(boards, i))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def final_owners(board, flags, dead, owner):  # type: ignore[no-untyped-def]
     """Who owns each cell of a finished game, to owner: uint8[P].
 
     Where the rules (flags) take dead stones off, that is those in unconditional territory of the opponent, and strings
     all of whose stones are marked with their own colour in dead: uint8[P].
     """
-    cells = board.color
+    cells = stack_array(board.color.shape[0], np.uint8)
+    copy_into(board.color, cells)
     if flags & REMOVES_DEAD:
-        cells = cells.copy()
-        alive, territory = np.empty(cells.shape[0], np.bool_), np.empty(cells.shape[0], np.bool_)
+        alive, territory = stack_array(cells.shape[0], np.bool_), stack_array(cells.shape[0], np.bool_)
         for color in (BLACK, WHITE):
             mark_unconditional_life(board, color, flags & SUICIDE != 0, alive, territory)
             for p in range(cells.shape[0]):
@@ -147,11 +148,11 @@ def final_owners(board, flags, dead, owner):  # type: ignore[no-untyped-def]
     owners(cells, board.info[SIZE], owner)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_certain(board, flags):  # type: ignore[no-untyped-def]
     """Whether every stone is unconditionally alive, or stands in unconditional territory of the opponent."""
-    alive, territory = np.empty(board.color.shape[0], np.bool_), np.empty(board.color.shape[0], np.bool_)
-    decided = np.zeros(board.color.shape[0], np.bool_)
+    cells = board.color.shape[0]
+    alive, territory, decided = stack_array(cells, np.bool_), stack_array(cells, np.bool_), stack_zeros(cells, np.bool_)
     for color in (BLACK, WHITE):
         mark_unconditional_life(board, color, flags & SUICIDE != 0, alive, territory)
         for p in range(decided.shape[0]):
@@ -163,7 +164,7 @@ def is_certain(board, flags):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _take_off_marked(board, head, dead, cells):  # type: ignore[no-untyped-def]
     """Empty the cells of a string, unless it has grown by a stone that is not marked."""
     s = head
@@ -180,13 +181,13 @@ def _take_off_marked(board, head, dead, cells):  # type: ignore[no-untyped-def]
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def final_margin(board, flags, dead):  # type: ignore[no-untyped-def]
     """Black's points minus White's in a finished game, without komi, by `final_owners`: area, or by rules (flags) that
     count territory, the empty points and the prisoners, dead stones among them."""
-    owner = np.empty_like(board.color)
+    owner = stack_array(board.color.shape[0], np.uint8)
     final_owners(board, flags, dead, owner)
-    margin = add_signs(owner, np.zeros(owner.shape[0], np.int64))
+    margin = add_signs(owner, stack_zeros(owner.shape[0], np.int64))
     if flags & BY_TERRITORY:
         margin += board.info[PRISONERS_OF_BLACK] - board.info[PRISONERS_OF_WHITE]
         for p in range(owner.shape[0]):
@@ -195,15 +196,14 @@ def final_margin(board, flags, dead):  # type: ignore[no-untyped-def]
     return margin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def playout_owners(board, scratch, flags, count, rng, ownership):  # type: ignore[no-untyped-def]
     """Play `count` guided playouts and add their ends to ownership: int64[P], as `add_owners` does.
 
     Black and White begin in turn, so that the result does not hang on who is to move.
     """
     state = rng[0]
-    first_player = np.zeros_like(board.color)
-    found = np.empty(CANDIDATES, np.int64)
+    first_player, found = stack_zeros(board.color.shape[0], np.uint8), stack_array(CANDIDATES, np.int64)
     for k in range(count):
         copy_board(board, scratch)
         scratch.info[KO] = NO_CELL
@@ -213,7 +213,7 @@ def playout_owners(board, scratch, flags, count, rng, ownership):  # type: ignor
     rng[0] = state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dead_cells(board, ownership, count, dead):  # type: ignore[no-untyped-def]
     """Mark in dead: bool[P] every stone of the strings whose points mostly end up the opponent's."""
     dead[:] = False

@@ -6,21 +6,21 @@ order left, right, above, below, and is skipped at the others. So no marks are n
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.go.board import EMPTY, NO_CELL, SIZE, pseudo_liberties
 
 _MOST_BESIDE = 4  # a liberty touches at most four stones of a string, so it counts for at most four pseudo-liberties
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_of_string(board, q, color, head):  # type: ignore[no-untyped-def]
     """Whether cell q holds a stone of the string of this colour with this head."""
     u = np.uint64
     return board.color[u(q)] == color and board.head[u(q)] == head
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def string_cells(board, stone, out):  # type: ignore[no-untyped-def]
     """Write the cells of the string of `stone` to out: int[P]; returns how many there are."""
     first = board.head[stone]
@@ -34,7 +34,7 @@ def string_cells(board, stone, out):  # type: ignore[no-untyped-def]
             return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def liberty_cells(board, stone, out):  # type: ignore[no-untyped-def]
     """Write the liberties of the string of `stone` to out: int[P]; returns how many there are.
 
@@ -60,7 +60,7 @@ def liberty_cells(board, stone, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def liberty_count(board, stone, at_most):  # type: ignore[no-untyped-def]
     """How many liberties the string of `stone` has; counting ends at `at_most`."""
     u = np.uint64
@@ -83,7 +83,7 @@ def liberty_count(board, stone, at_most):  # type: ignore[no-untyped-def]
             return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def two_liberties(board, stone):  # type: ignore[no-untyped-def]
     """(count, a, b): the number of liberties, 3 standing for 3 or more, and two of them or NO_CELL."""
     u = np.uint64
@@ -108,7 +108,7 @@ def two_liberties(board, stone):  # type: ignore[no-untyped-def]
             return np.int64(a != NO_CELL) + np.int64(b != NO_CELL), a, b
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _beside(p, side, stride):  # type: ignore[no-untyped-def]
     """The neighbour of p on side 0 to 3, such that p is neighbour number `side` of it (see `_is_first`)."""
     if side == 0:
@@ -120,7 +120,7 @@ def _beside(p, side, stride):  # type: ignore[no-untyped-def]
     return p - stride
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_first(board, q, side, color, head, stride):  # type: ignore[no-untyped-def]
     """Whether none of the first `side` neighbours (left, right, above) of q is of the string."""
     if side >= 1 and is_of_string(board, q - 1, color, head):

@@ -11,9 +11,9 @@ both. In this view
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import BLACK, BLACK_PIECE, FILES, PAWN, SQUARES, TO_PLAY, WHITE
 
 ACTIONS = 436
@@ -43,13 +43,13 @@ def _action_table() -> NDArray[np.int16]:
 ACTION_TABLE: Final = _action_table()
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def action_of_move(move, color):  # type: ignore[no-untyped-def]
     """The action of a legal move of `color`."""
     return np.int64(ACTION_TABLE[np.uint64(color - WHITE), np.uint64(move)])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def move_of_action(board, action):  # type: ignore[no-untyped-def]
     """The move that a legal action of the player to move stands for."""
     color = board.info[TO_PLAY]

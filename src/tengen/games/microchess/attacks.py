@@ -9,10 +9,11 @@ from typing import Final
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import (
     BISHOP,
     BLACK_PIECE,
@@ -125,13 +126,13 @@ def _trailing_zeros(typing_context, bits):  # type: ignore[no-untyped-def]
     return types.int64(types.int64), generate
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def lowest(squares):  # type: ignore[no-untyped-def]
     """The lowest square of a set that is not empty."""
     return _trailing_zeros(squares)  # type: ignore[call-arg]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def piece_sets(squares):  # type: ignore[no-untyped-def]
     """(White's, Black's, pawns, knights, bishops and queens, rooks and queens): six sets, read in one pass.
 
@@ -152,14 +153,14 @@ def piece_sets(squares):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def bishop_attacks(square, occupied):  # type: ignore[no-untyped-def]
     """Where a bishop on `square` sees, up to and including the first piece in each direction."""
     inner = (occupied >> 5 & 3) | (occupied >> 7 & 12) | (occupied >> 9 & 48)
     return np.int64(BISHOP_TABLE[np.uint64(square), np.uint64(inner)])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def rook_attacks(square, occupied):  # type: ignore[no-untyped-def]
     """Where a rook on `square` sees, up to and including the first piece in each direction."""
     along_rank = occupied >> ((square & ~3) + 1) & 3
@@ -170,13 +171,13 @@ def rook_attacks(square, occupied):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def pawn_attacks(square, color):  # type: ignore[no-untyped-def]
     """Where a pawn of `color` on `square` captures."""
     return np.int64(WHITE_PAWN_STEPS[np.uint64(square)] if color == WHITE else BLACK_PAWN_STEPS[np.uint64(square)])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def attackers(square, color, sets, occupied):  # type: ignore[no-untyped-def]
     """The pieces of `color`, its king left out, that attack a square; sets: as `piece_sets` gives them."""
     white, black, pawns, knights, diagonals, straights = sets
@@ -187,7 +188,7 @@ def attackers(square, color, sets, occupied):  # type: ignore[no-untyped-def]
     return found & (white if color == WHITE else black)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def attacked_by(color, sets, occupied):  # type: ignore[no-untyped-def]
     """All squares that pieces of `color` attack, when `occupied` are in the way."""
     white, black, pawns, knights, diagonals, straights = sets

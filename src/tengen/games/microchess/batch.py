@@ -1,8 +1,8 @@
 """Many games of Microchess side by side, in `Board` arrays with a leading axis; actions are those of `actions.py`."""
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_array
 from tengen.games.batch import BatchedGame
 from tengen.games.kernels import WIN, implement
 from tengen.games.microchess.actions import ACTIONS, action_of_move, move_of_action
@@ -59,31 +59,31 @@ class BatchedMicrochess(BatchedGame):
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restart_game(boards, i):  # type: ignore[no-untyped-def]
     """Set game i back to the start position, under the rules that it has."""
     board = board_at(boards, i)
     set_up(board, START, WHITE, _ALL_RIGHTS, 0, 0, board.info[RULES])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def copy_game(source, i, target, j):  # type: ignore[no-untyped-def]
     """Copy game i of `source` onto game j of `target`."""
     copy_board(board_at(source, i), board_at(target, j))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def play_action(boards, i, action):  # type: ignore[no-untyped-def]
     """Play a legal action in game i."""
     board = board_at(boards, i)
     play_move(board, move_of_action(board, np.int64(action)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_game(boards, i, legal):  # type: ignore[no-untyped-def]
     """The legal actions of game i to legal: bool[ACTIONS]; returns (over, value for the player to move)."""
     board = board_at(boards, i)
-    moves = np.empty(MAX_MOVES, np.int16)
+    moves = stack_array(MAX_MOVES, np.int16)
     color = board.info[TO_PLAY]
     legal[:] = False
     count, in_check = legal_moves(board, moves)
@@ -96,28 +96,28 @@ def judge_game(boards, i, legal):  # type: ignore[no-untyped-def]
     return True, np.float32(0.0 if won == 0 else 1.0 if won == color else -1.0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def player_to_move(boards, i):  # type: ignore[no-untyped-def]
     """WHITE or BLACK."""
     return boards.info[i, TO_PLAY]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def position_hash(boards, i):  # type: ignore[no-untyped-def]
     """Of the pieces, castling rights and the player to move; not of repetition and the counts of moves."""
     return boards.info[i, HASH]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_out(boards, i, legal, state):  # type: ignore[no-untyped-def]
     """A random game to the end."""
     board = board_at(boards, i)
     mover = board.info[TO_PLAY]
-    state, won = run_playout(board, np.empty(MAX_MOVES, np.int16), state)
+    state, won = run_playout(board, stack_array(MAX_MOVES, np.int16), state)
     return state, np.float32(0.0 if won == 0 else 1.0 if won == mover else -1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_actions(boards, i, actions):  # type: ignore[no-untyped-def]
     """The legal actions of game i to actions: int16[ACTIONS]; returns (count, value, is the king in check)."""
     board = board_at(boards, i)
@@ -132,7 +132,7 @@ def list_actions(boards, i, actions):  # type: ignore[no-untyped-def]
     return 0, np.int64(0 if won == 0 else WIN if won == color else -WIN), False
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def material(boards, i):  # type: ignore[no-untyped-def]
     """The material of the player to move less the opponent's."""
     balance = np.int64(0)
@@ -142,7 +142,7 @@ def material(boards, i):  # type: ignore[no-untyped-def]
     return balance if boards.info[i, TO_PLAY] == WHITE else -balance
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def gain_of_action(boards, i, action):  # type: ignore[no-untyped-def]
     """What an action captures, mostly, then how little it risks; -1 if it neither captures nor promotes."""
     board = board_at(boards, i)

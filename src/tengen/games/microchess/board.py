@@ -17,9 +17,9 @@ is the king's step of two squares.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, view
 from tengen.games.microchess.zobrist import CASTLING_KEYS, TURN_KEY, ZOBRIST
 
 FILES, RANKS, SQUARES = 4, 5, 20
@@ -82,13 +82,13 @@ def new_board(flags: int) -> Board:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@view
 def board_at(boards, i):  # type: ignore[no-untyped-def]
     """The i-th of many boards, as a view."""
     return Board(boards.squares[i], boards.info[i], boards.keys[i])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def copy_board(source, target):  # type: ignore[no-untyped-def]
     """Copy one board onto another, and of the keys those in use."""
     for s in range(SQUARES):
@@ -99,7 +99,7 @@ def copy_board(source, target):  # type: ignore[no-untyped-def]
         target.keys[k] = source.keys[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_up(board, squares, to_play, castling, halfmove, ply, flags):  # type: ignore[no-untyped-def]
     """Make `board` this position, with nothing known of how the game came to it; squares: int8[20]."""
     key = np.int64(CASTLING_KEYS[castling])
@@ -115,7 +115,7 @@ def set_up(board, squares, to_play, castling, halfmove, ply, flags):  # type: ig
     board.keys[halfmove] = key
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def play_move(board, move):  # type: ignore[no-untyped-def]
     """Play a legal move in place."""
     u = np.uint64
@@ -149,7 +149,7 @@ def play_move(board, move):  # type: ignore[no-untyped-def]
     board.keys[u(halfmove)] = key
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _move_rook(squares, source, target):  # type: ignore[no-untyped-def]
     """The rook's part of castling; returns what it does to the hash."""
     rook = squares[source]

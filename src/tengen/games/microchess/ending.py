@@ -3,9 +3,9 @@
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.attacks import piece_sets
 from tengen.games.microchess.board import (
     BLACK,
@@ -44,7 +44,7 @@ def _balance() -> NDArray[np.int64]:
 BALANCE: Final = _balance()
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def ending(board, move_count, in_check):  # type: ignore[no-untyped-def]
     """RUNNING, or by which rule the game is over; `move_count` and `in_check` as `legal_moves` gives them.
 
@@ -64,7 +64,7 @@ def ending(board, move_count, in_check):  # type: ignore[no-untyped-def]
     return RUNNING
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def winner(board, reason):  # type: ignore[no-untyped-def]
     """WHITE, BLACK, or 0 for a draw, of a game that ended for this reason: under ncsoft rules material decides."""
     if reason == CHECKMATE:
@@ -76,7 +76,7 @@ def winner(board, reason):  # type: ignore[no-untyped-def]
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def is_dead(board):  # type: ignore[no-untyped-def]
     """Whether the material cannot give any mate: bare kings, one knight, or bishops on squares of one colour only."""
     _, _, pawns, knights, diagonals, straights = piece_sets(board.squares)
@@ -87,7 +87,7 @@ def is_dead(board):  # type: ignore[no-untyped-def]
     return diagonals & _DARK_SQUARES == 0 or diagonals & ~_DARK_SQUARES == 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def earlier_occurrences(board):  # type: ignore[no-untyped-def]
     """How often the present position, turn and castling rights included, stood on the board before."""
     key = board.info[HASH]
@@ -99,7 +99,7 @@ def earlier_occurrences(board):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def material_balance(board):  # type: ignore[no-untyped-def]
     """White's material less Black's, by the ncsoft values."""
     balance = np.int64(0)

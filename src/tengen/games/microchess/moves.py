@@ -4,8 +4,8 @@ A set of squares is the low 20 bits of an integer (see `attacks.py`).
 """
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.microchess.attacks import (
     ALL_SQUARES,
     BETWEEN,
@@ -43,7 +43,7 @@ _WHITE_BETWEEN, _BLACK_BETWEEN = 0x00006, 0x60000  # b1 c1, b5 c5
 _WHITE_CASTLES, _BLACK_CASTLES = 3 + SQUARES * 1, 16 + SQUARES * 18
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def legal_moves(board, moves):  # type: ignore[no-untyped-def]
     """Write the legal moves to moves: int16[MAX_MOVES], in no order. Returns (how many, is the king in check)."""
     color = board.info[TO_PLAY]
@@ -81,7 +81,7 @@ def legal_moves(board, moves):  # type: ignore[no-untyped-def]
     return count, in_check
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_attacked(board, color):  # type: ignore[no-untyped-def]
     """Whether the king of `color` is attacked, whoever is to move."""
     sets = piece_sets(board.squares)
@@ -91,7 +91,7 @@ def is_attacked(board, color):  # type: ignore[no-untyped-def]
     return attacked_by(3 - color, sets, occupied) & king != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reaches(board, source, target):  # type: ignore[no-untyped-def]
     """Whether the mover's piece on `source` goes to `target`, castling aside, if no king were at stake."""
     color = board.info[TO_PLAY]
@@ -104,7 +104,7 @@ def reaches(board, source, target):  # type: ignore[no-untyped-def]
     return targets & ~(white if color == WHITE else black) & (np.int64(1) << target) != 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _write(source, targets, moves, count):  # type: ignore[no-untyped-def]
     while targets:
         moves[np.uint64(count)] = source + SQUARES * lowest(targets)
@@ -113,7 +113,7 @@ def _write(source, targets, moves, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _write_pawn(source, targets, moves, count):  # type: ignore[no-untyped-def]
     while targets:
         bit = targets & -targets
@@ -129,7 +129,7 @@ def _write_pawn(source, targets, moves, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _write_castling(color, rights, occupied, attacked, moves, count):  # type: ignore[no-untyped-def]
     """Castling when not in check: nothing between king and rook, and the king's way is not attacked."""
     if color == WHITE:
@@ -142,7 +142,7 @@ def _write_castling(color, rights, occupied, attacked, moves, count):  # type: i
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _targets(square, bit, color, sets, double_step):  # type: ignore[no-untyped-def]
     """Where a piece of `color` could go, castling aside, if no king were at stake; own pieces count as targets."""
     white, black, pawns, knights, diagonals, straights = sets
@@ -159,7 +159,7 @@ def _targets(square, bit, color, sets, double_step):  # type: ignore[no-untyped-
     return targets
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _pawn_targets(square, bit, color, enemy, occupied, double_step):  # type: ignore[no-untyped-def]
     targets = pawn_attacks(square, color) & enemy
     if color == WHITE:
@@ -175,7 +175,7 @@ def _pawn_targets(square, bit, color, enemy, occupied, double_step):  # type: ig
     return targets
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _pinned(king, own, enemy, diagonals, straights, occupied):  # type: ignore[no-untyped-def]
     """The own pieces that alone stand between their king and an enemy slider."""
     pinned = np.int64(0)

@@ -1,8 +1,8 @@
 """Perft: how many sequences of legal moves there are, the usual check and speed measure of a move generator."""
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel, stack_zeros
 from tengen.games.microchess.board import Board, allocate, board_at, copy_board, play_move
 from tengen.games.microchess.moves import MAX_MOVES, legal_moves
 
@@ -14,10 +14,10 @@ def perft(board: Board, depth: int) -> int:
     return int(count_leaves(board, depth, allocate(depth), np.empty((depth, MAX_MOVES), np.int16)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_leaves(root, depth, boards, moves):  # type: ignore[no-untyped-def]
     """Perft with room for the way down: boards of batch `depth`, moves: int16[depth, MAX_MOVES]."""
-    left = np.zeros(depth, np.int64)
+    left = stack_zeros(depth, np.int64)
     copy_board(root, board_at(boards, 0))
     left[0], _ = legal_moves(root, moves[0])
     if depth == 1:

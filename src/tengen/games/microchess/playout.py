@@ -1,15 +1,15 @@
 """Playouts: random games to the end, by all rules, repetition and the counting of moves included."""
 
 import numpy as np
-from numba import njit
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import play_move
 from tengen.games.microchess.ending import RUNNING, ending, winner
 from tengen.games.microchess.moves import legal_moves
 from tengen.games.xorshift import next_random, random_below
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def run_playout(board, moves, state):  # type: ignore[no-untyped-def]
     """Play `board` to its end in place, every legal move as likely as any other.
 

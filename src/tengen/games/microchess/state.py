@@ -7,9 +7,9 @@ Immutable to its user: `play` returns a new state and leaves this one alone. All
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess import board as kernels
 from tengen.games.microchess import san
 from tengen.games.microchess.actions import ACTIONS, MOVES, action_of_move, move_of_action
@@ -288,7 +288,7 @@ class State:
         return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _examine(board, moves):  # type: ignore[no-untyped-def]
     """Of one game: (number of moves written to moves: int16[MAX_MOVES], in check, why it is over, who has won)."""
     count, in_check = legal_moves(board, moves)

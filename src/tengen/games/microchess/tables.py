@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from tengen._kernel import kernel, stack_zeros
 from tengen._kernel_cache import user_cache
 from tengen.games.microchess.board import NCSOFT_PLIES, SQUARES
 from tengen.games.microchess.state import State
@@ -193,9 +193,9 @@ def _preference(choice: MoveValue) -> tuple[int, int]:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _locate_many(squares, to_play, castling, catalogue, table, index):  # type: ignore[no-untyped-def]
     """Write where each of many positions is: table: int16[n] or -1, index: int64[n]."""
-    codes, places = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    codes, places = stack_zeros(3, np.int64), stack_zeros(3, np.int64)
     for i in range(squares.shape[0]):
         table[i], index[i] = locate_board(squares[i], to_play[i], castling[i], codes, places, catalogue)

@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel, stack_array, stack_zeros
 from tengen.games.microchess.board import (
     BLACK,
     BLACK_MAY_CASTLE,
@@ -108,17 +108,17 @@ def _codes(material: Material) -> NDArray[np.int64]:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _check(memory, codes, flags):  # type: ignore[no-untyped-def]
     """Check table 0: (how many faults, the index of the first, the value expected there); codes: int64[pieces]."""
     counts = memory.catalogue.counts[0]
     rights = counts[3]
-    squares, places = np.zeros(SQUARES, np.int8), np.zeros(5, np.int64)
+    squares, places = stack_zeros(SQUARES, np.int8), stack_zeros(5, np.int64)
     # The history of a game is of no interest here: two keys are as many as one move writes.
-    board = Board(squares.copy(), np.zeros(INFO_LENGTH, np.int64), np.zeros(2, np.int64))
-    after = Board(squares.copy(), np.zeros(INFO_LENGTH, np.int64), np.zeros(2, np.int64))
-    others, other_places = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    moves = np.empty(MAX_MOVES, np.int16)
+    board = Board(stack_zeros(SQUARES, np.int8), stack_zeros(INFO_LENGTH, np.int64), stack_zeros(2, np.int64))
+    after = Board(stack_zeros(SQUARES, np.int8), stack_zeros(INFO_LENGTH, np.int64), stack_zeros(2, np.int64))
+    others, other_places = stack_zeros(3, np.int64), stack_zeros(3, np.int64)
+    moves = stack_array(MAX_MOVES, np.int16)
     faults, first, expected_first = 0, -1, 0
     for index in range(2 * counts[1]):
         legal = _put_on_board(memory.catalogue, codes, index, squares, places)
@@ -134,7 +134,7 @@ def _check(memory, codes, flags):  # type: ignore[no-untyped-def]
     return faults, first, expected_first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _put_on_board(catalogue, codes, index, squares, places):  # type: ignore[no-untyped-def]
     """Write the pieces of a position to squares: int8[20]; whether each has one, and castling its kings and rooks."""
     counts = catalogue.counts[0]
@@ -149,7 +149,7 @@ def _put_on_board(catalogue, codes, index, squares, places):  # type: ignore[no-
     return not counts[3] & BLACK_MAY_CASTLE or squares[_D5] == ROOK + BLACK_PIECE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _derive(board, after, moves, index, memory, codes, places):  # type: ignore[no-untyped-def]
     """The value of a legal position that follows from those of its successors; the other arrays are to work with."""
     info = board.info

@@ -23,9 +23,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import (
     BLACK_PIECE,
     FILES,
@@ -192,7 +192,7 @@ def in_memory(materials: list[Material], load: Callable[[Material], NDArray[np.u
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def rank_of(white_king, black_king, a, b, c, group, radix, row):  # type: ignore[no-untyped-def]
     """The index of a position within one side of a table, or -1 if the kings touch.
 
@@ -225,7 +225,7 @@ def rank_of(white_king, black_king, a, b, c, group, radix, row):  # type: ignore
     return index
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _pair(a, b, radix):  # type: ignore[no-untyped-def]
     low, high = min(a, b), max(a, b)
     if radix == _TWO_PAWNS:
@@ -233,7 +233,7 @@ def _pair(a, b, radix):  # type: ignore[no-untyped-def]
     return low + high * (high - 1) // 2
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def place(index, squares, group, radix, row):  # type: ignore[no-untyped-def]
     """The inverse of `rank_of`: write the squares of the kings and the other pieces into squares int64[5]."""
     squares[2] = squares[3] = squares[4] = 0
@@ -250,7 +250,7 @@ def place(index, squares, group, radix, row):  # type: ignore[no-untyped-def]
     squares[1] = KING_SQUARES[row, index, 1]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def locate(white_king, black_king, codes, squares, count, to_play, rights, catalogue):  # type: ignore[no-untyped-def]
     """Table number and index (both sides counted) of a position, or -1, -1 if no table holds it.
 
@@ -286,7 +286,7 @@ def locate(white_king, black_king, codes, squares, count, to_play, rights, catal
     return table, index + (to_play - 1) * counts[1]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _sort(codes, squares, count):  # type: ignore[no-untyped-def]
     """Bring the pieces into the order of their codes, and what lies beyond them to 0."""
     for i in range(1, count):
@@ -299,7 +299,7 @@ def _sort(codes, squares, count):  # type: ignore[no-untyped-def]
         squares[i] = 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def locate_board(board, to_play, rights, codes, squares, catalogue):  # type: ignore[no-untyped-def]
     """The same for board: int8[20] with one king of each colour; codes, squares: int64[3] to work with."""
     white_king = black_king = -1
@@ -321,7 +321,7 @@ def locate_board(board, to_play, rights, codes, squares, catalogue):  # type: ig
     return locate(white_king, black_king, codes, squares, count, to_play, rights, catalogue)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def look_up(board, to_play, rights, codes, squares, memory):  # type: ignore[no-untyped-def]
     """The value of board: int8[20] by tables in memory, or UNUSED; codes, squares: int64[3] to work with."""
     table, index = locate_board(board, to_play, rights, codes, squares, memory.catalogue)

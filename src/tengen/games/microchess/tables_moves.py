@@ -8,9 +8,9 @@ those (`tables_check.py`), so that each tests the other.
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import BLACK_PIECE, FILES, PAWN, RANKS, SQUARES
 
 MAX_LISTED = 64  # more than five pieces have moves
@@ -64,13 +64,13 @@ REACH: Final = np.array(  # uint32[piece, square]: TARGETS as bits
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def bit(square):  # type: ignore[no-untyped-def]
     """The set of one square."""
     return np.uint32(1) << np.uint32(square)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def occupied_by(squares, count):  # type: ignore[no-untyped-def]
     """The set of the squares of the first `count` pieces; fewer squares than pieces if two share one."""
     occupied = np.uint32(0)
@@ -79,7 +79,7 @@ def occupied_by(squares, count):  # type: ignore[no-untyped-def]
     return occupied
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def attacked(square, pieces, squares, count, by_black, gone, occupied):  # type: ignore[no-untyped-def]
     """Whether a piece of one side, other than that in slot `gone`, attacks a square."""
     for i in range(count):
@@ -89,7 +89,7 @@ def attacked(square, pieces, squares, count, by_black, gone, occupied):  # type:
     return False
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def slot_on(square, squares, count):  # type: ignore[no-untyped-def]
     """The slot of the piece on a square, or -1."""
     for i in range(count):
@@ -98,7 +98,7 @@ def slot_on(square, squares, count):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def list_moves(pieces, squares, count, black, occupied, double_step, slots, targets):  # type: ignore[no-untyped-def]
     """The moves of one side, castling aside, not yet tested for check: slot and target of each; returns how many."""
     own = np.uint32(0)
@@ -130,7 +130,7 @@ def list_moves(pieces, squares, count, black, occupied, double_step, slots, targ
     return n
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def list_retreats(pieces, squares, count, black, occupied, double_step, slots, origins):  # type: ignore[no-untyped-def]
     """The ways to take back a move of one side that captured or promoted nothing: slot and origin; returns how many."""
     n = 0
@@ -159,7 +159,7 @@ def list_retreats(pieces, squares, count, black, occupied, double_step, slots, o
     return n
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _on_start(piece, square):  # type: ignore[no-untyped-def]
     """Whether a pawn stands where it may take two steps: on rank 2 or, Black's, on rank 4."""
     return square // FILES == (1 if piece == PAWN else RANKS - 2)

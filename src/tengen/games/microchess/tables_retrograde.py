@@ -15,9 +15,9 @@ The rules are those of `standard` without repetition and the 50-move rule. The d
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.microchess.board import (
     BLACK_MAY_CASTLE,
     BLACK_PIECE,
@@ -87,8 +87,10 @@ def solve(layout: Layout, successors: TablesInMemory, double_step: bool) -> NDAr
         np.full(256, -1, np.int64),
         np.full(positions, -1, np.int32),
     )
-    _look_forward(layout, successors, double_step, work)
-    if _work_backward(layout, double_step, work, np.empty((2, positions), np.int32)) > _LONGEST:
+    room = (5, 5, 3, 3, MAX_LISTED, MAX_LISTED)
+    board = _Pieces(*(np.zeros(length, np.int64) for length in room))
+    _look_forward(layout, successors, double_step, work, board)
+    if _work_backward(layout, double_step, work, board, np.empty((2, positions), np.int32)) > _LONGEST:
         raise OverflowError("a mate takes more plies than the table format can hold")
     return work.values
 
@@ -96,13 +98,13 @@ def solve(layout: Layout, successors: TablesInMemory, double_step: bool) -> NDAr
 # --------------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
-def _look_forward(layout, successors, double_step, work):  # type: ignore[no-untyped-def]
+@kernel
+def _look_forward(layout, successors, double_step, work, board):  # type: ignore[no-untyped-def]
     """Judge each position by itself and by the tables of other materials."""
     side = layout.counts[1]
     count = layout.counts[0] + 2
     rights = layout.counts[3]
-    board = _set_up(layout)
+    _set_up(board, layout)
     for index in range(side):
         place(index, board.squares, layout.group, layout.radix, layout.counts[2])
         occupied = occupied_by(board.squares, count)
@@ -130,12 +132,12 @@ def _look_forward(layout, successors, double_step, work):  # type: ignore[no-unt
                 _put_by(p, distance, work)
 
 
-@njit(cache=True, nogil=True)
-def _work_backward(layout, double_step, work, frontiers):  # type: ignore[no-untyped-def]
+@kernel
+def _work_backward(layout, double_step, work, board, frontiers):  # type: ignore[no-untyped-def]
     """Fill in wins and losses by rising distance; returns the longest. frontiers: int32[2, N] to work with."""
     side = layout.counts[1]
     count = layout.counts[0] + 2
-    board = _set_up(layout)
+    _set_up(board, layout)
     met = longest = 0
     for distance in range(_LONGEST + 2):
         now, then = frontiers[distance & 1], frontiers[1 - (distance & 1)]
@@ -158,7 +160,7 @@ def _work_backward(layout, double_step, work, frontiers):  # type: ignore[no-unt
     return longest
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _look_back(board, count, layout, black, distance, double_step, work, then, found):  # type: ignore[no-untyped-def]
     """Tell the positions from which the opponent may have come here that this one is decided.
 
@@ -198,7 +200,7 @@ def _look_back(board, count, layout, black, distance, double_step, work, then, f
     return found
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _look_around(board, count, black, rights, occupied, double_step, successors):  # type: ignore[no-untyped-def]
     """The outlook of the side to move."""
     pieces, squares = board.pieces, board.squares
@@ -236,7 +238,7 @@ def _look_around(board, count, black, rights, occupied, double_step, successors)
     return _Outlook(within, drawn, win, loss)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _take_in(value, drawn, win, loss):  # type: ignore[no-untyped-def]
     """What a move to a position of this value adds; a value is also the distance from one ply before."""
     if value == DRAW:
@@ -246,7 +248,7 @@ def _take_in(value, drawn, win, loss):  # type: ignore[no-untyped-def]
     return drawn, win, max(loss, value)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _value_beyond(board, count, gone, to_play, rights, successors):  # type: ignore[no-untyped-def]
     """The value of a position of another material: these pieces without that in slot `gone`."""
     n = 0
@@ -260,24 +262,21 @@ def _value_beyond(board, count, gone, to_play, rights, successors):  # type: ign
     return np.int64(successors.values[successors.starts[table] + index])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _put_by(p, distance, work):  # type: ignore[no-untyped-def]
     work.chain[p] = work.buckets[distance]
     work.buckets[distance] = p
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _set_up(layout):  # type: ignore[no-untyped-def]
-    """The pieces of a material in their slots, not yet on squares."""
-    pieces = np.zeros(5, np.int64)
-    pieces[0], pieces[1] = KING, KING + BLACK_PIECE
+@kernel(inline=True)
+def _set_up(board, layout):  # type: ignore[no-untyped-def]
+    """Put the pieces of a material into their slots, not yet on squares."""
+    board.pieces[0], board.pieces[1] = KING, KING + BLACK_PIECE
     for i in range(layout.counts[0]):
-        pieces[2 + i] = layout.codes[i]
-    three, five = np.zeros(3, np.int64), np.zeros(5, np.int64)
-    return _Pieces(pieces, five, three, three.copy(), np.zeros(MAX_LISTED, np.int64), np.zeros(MAX_LISTED, np.int64))
+        board.pieces[2 + i] = layout.codes[i]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_possible(board, count, rights):  # type: ignore[no-untyped-def]
     """Whether each piece has a square for itself, and there is a rook for each right to castle."""
     for i in range(count):
@@ -289,18 +288,18 @@ def _is_possible(board, count, rights):  # type: ignore[no-untyped-def]
     return not rights & BLACK_MAY_CASTLE or _is_rook_on(_D5, board, count, BLACK_PIECE)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _is_rook_on(square, board, count, color):  # type: ignore[no-untyped-def]
     slot = slot_on(square, board.squares, count)
     return slot >= 0 and board.pieces[slot] == ROOK + color
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _in_check(board, count, black, occupied):  # type: ignore[no-untyped-def]
     return attacked(board.squares[black], board.pieces, board.squares, count, black == 0, -1, occupied)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _rights_after(rights, origin, target):  # type: ignore[no-untyped-def]
     """The rights that are left when a piece has left one of these squares or come to it."""
     if rights & WHITE_MAY_CASTLE and (origin == _A1 or origin == _D1 or target == _A1 or target == _D1):
@@ -310,7 +309,7 @@ def _rights_after(rights, origin, target):  # type: ignore[no-untyped-def]
     return rights
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(inline=True)
 def _may_castle(board, count, black, rights, occupied):  # type: ignore[no-untyped-def]
     """Whether the side to move may castle now: nothing between, not in, through or into check."""
     if not rights & (BLACK_MAY_CASTLE if black else WHITE_MAY_CASTLE):

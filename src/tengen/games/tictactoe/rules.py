@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tengen._kernel import copy_into, kernel
 from tengen.games.kernels import implement
 
 ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -18,34 +18,34 @@ class TicTacToeGames(NamedTuple):
     moves: NDArray[np.int64]  # [B] how many have been played
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restart(games, i):  # type: ignore[no-untyped-def]
     """Set game i back to the start position."""
     games.squares[i, :] = 0
     games.moves[i] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy(source, i, target, j):  # type: ignore[no-untyped-def]
     """Copy game i of `source` to game j of `target`."""
-    target.squares[j, :] = source.squares[i, :]
+    copy_into(source.squares[i], target.squares[j])
     target.moves[j] = source.moves[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def player(games, i):  # type: ignore[no-untyped-def]
     """Whose turn it is: 1 or 2."""
     return 1 + games.moves[i] % 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play(games, i, action):  # type: ignore[no-untyped-def]
     """Take a square."""
     games.squares[i, action] = player(games, i)
     games.moves[i] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge(games, i, legal):  # type: ignore[no-untyped-def]
     """Which squares are free, to legal: bool[9], none if the game is over; returns (over, value)."""
     squares = games.squares[i]
@@ -58,7 +58,7 @@ def judge(games, i, legal):  # type: ignore[no-untyped-def]
     return games.moves[i] == 9, np.float32(0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key(games, i):  # type: ignore[no-untyped-def]
     """The squares as a number to base 3. Whose turn it is follows from them."""
     number = np.int64(0)
