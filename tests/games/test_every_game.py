@@ -82,7 +82,7 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
 def test_equal_games_are_equal_states_also_after_pickling(game: Game) -> None:
     one, two = random_game(game, 1, 40), random_game(game, 1, 40)
     for k, (state, twin) in enumerate(zip(one, two)):
-        again = pickle.loads(pickle.dumps(state))
+        again = pickle.loads(pickle.dumps(state))  # noqa: S301
         assert state == twin == again and hash(state) == hash(twin) == hash(again)
         assert state.legal_moves() == again.legal_moves()
         assert str(state) == str(again)

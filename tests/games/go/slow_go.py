@@ -1,4 +1,4 @@
-"""Go as its rules are written, with sets of stones and whole positions remembered: slow, obvious, an oracle for `State`."""
+"""Go as its rules are written, with sets of stones and all positions remembered: a slow, obvious oracle for `State`."""
 
 from dataclasses import dataclass, field
 

@@ -32,6 +32,12 @@ def random_game(state: go.State, moves: int, seed: int) -> list[go.State]:
     return states
 
 
+def pickled(state: go.State) -> go.State:
+    """A state that has been to another process and back, as it were."""
+    again: go.State = pickle.loads(pickle.dumps(state))  # noqa: S301
+    return again
+
+
 def assert_same(state: go.State, slow: SlowGo) -> None:
     stones = {point: int(color) for point, color in enumerate(state.stones.ravel()) if color}
     assert (stones, state.to_play, state.captures) == (slow.stones, slow.to_play, slow.captures)
@@ -75,9 +81,9 @@ def test_a_tree_of_states_follows_the_rules(
 def test_an_illegal_move_is_refused_whether_or_not_the_legal_ones_are_known(rules: str, listing: bool) -> None:
     states = random_game(go.State.new(4, rules), 60, 5)
     for state in states[:-1]:
-        twin = pickle.loads(pickle.dumps(state))
+        twin = pickled(state)
         legal = twin.legal_moves()
-        for move in [*range(-3, 18)]:
+        for move in range(-3, 18):
             if listing:
                 state.legal_moves()
             allowed = move in legal or move == RESIGN
@@ -114,7 +120,7 @@ def test_histories_of_branches_stay_apart() -> None:
     for first, branch in zip(expected, branches):
         for state in branch:
             assert np.array_equal(state.history[: len(first)], first)
-            assert np.array_equal(pickle.loads(pickle.dumps(state)).history, state.history)
+            assert np.array_equal(pickled(state).history, state.history)
 
 
 def test_the_states_of_a_line_share_one_history() -> None:
@@ -124,7 +130,7 @@ def test_the_states_of_a_line_share_one_history() -> None:
 
 def test_threads_may_play_on_from_the_same_states() -> None:
     trunk = random_game(go.State.new(5, "tromp-taylor"), 30, 1)
-    expected = [random_game(state, 60, 7) for state in trunk for _ in range(1)]
+    expected = [random_game(state, 60, 7) for state in trunk]
     workers = 8
     start = Barrier(workers)
 
@@ -138,7 +144,7 @@ def test_threads_may_play_on_from_the_same_states() -> None:
                     return False
                 if any(s.move_number + 1 != len(s.history) for s in mine):
                     return False
-                if mine[-1].legal_moves() != pickle.loads(pickle.dumps(mine[-1])).legal_moves():
+                if mine[-1].legal_moves() != pickled(mine[-1]).legal_moves():
                     return False
         return True
 
@@ -190,7 +196,7 @@ def test_equal_games_are_equal_states() -> None:
     assert one != one.with_to_play(WHITE) and one.with_to_play(WHITE) == two.with_to_play(WHITE)
 
 
-@pytest.mark.parametrize("copied", [lambda s: pickle.loads(pickle.dumps(s)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("copied", [pickled, copy.copy, copy.deepcopy])
 def test_copies_and_pickles_are_equal(copied) -> None:  # type: ignore[no-untyped-def]
     states = random_game(go.State.setup(5, "japanese", 1.5, [0], [24], WHITE, 3), 80, 1)
     turned = states[20].with_to_play(states[20].last_color)
@@ -213,10 +219,10 @@ def test_a_ko_that_was_lifted_by_giving_the_turn_away_survives_a_pickle() -> Non
     lifted = state.with_to_play(WHITE).with_to_play(BLACK)
     assert lifted.ko_point is None and lifted != state
     after = lifted.play(go.from_gtp("D3", 5))
-    assert pickle.loads(pickle.dumps(after)) == after
-    assert pickle.loads(pickle.dumps(lifted)).ko_point is None
+    assert pickled(after) == after
+    assert pickled(lifted).ko_point is None
 
 
 def test_a_long_game_can_be_pickled() -> None:
     last = random_game(go.State.new(5), 3000, 1)[-1]
-    assert pickle.loads(pickle.dumps(last)) == last
+    assert pickled(last) == last
