@@ -58,11 +58,13 @@ def entry(name: str, thing: Any) -> list[str]:
 
 
 def members(kind: type) -> list[tuple[str, Any]]:
-    """The public methods and properties that a class defines itself."""
+    """The public methods, properties and documented slots that a class defines itself."""
+    kinds = property | classmethod | staticmethod | type(members)
     return [
         (name, found)
         for name, found in vars(kind).items()
-        if not name.startswith("_") and isinstance(found, property | classmethod | staticmethod | type(members))
+        if not name.startswith("_")
+        and (isinstance(found, kinds) or (inspect.ismemberdescriptor(found) and inspect.getdoc(found)))
     ]
 
 

@@ -70,7 +70,7 @@ def test_every_kernel_on_disk_counts_no_references() -> None:
     agent = tengen.load_agent("uct:playouts=10")
     agent.choose(tengen.go.State.new(5))
     folder = kernel_folder()
-    assert {"uct.simulate", "board.place", "legality.play_checked"} <= compiled_kernels(folder).keys()
+    assert {"uct.simulate", "board.place", "block.play"} <= compiled_kernels(folder).keys()
     assert counting_kernels(folder) <= ALLOCATING
 
 

@@ -49,7 +49,8 @@ def kernel(
 
 
 def view(function: Callable[..., Any]) -> Any:
-    """Let kernels call a function that returns views of its arguments; in Python it stays what it is."""
+    """Let kernels call a function that returns views of its arguments, or that Python wants without the price of a
+    kernel; in Python it stays what it is."""
     return register_jitable(**INLINED)(function)
 
 

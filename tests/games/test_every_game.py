@@ -3,6 +3,7 @@
 A game that is not part of Tengen is tested by loading its module, which registers it: `pytest -p othello`.
 """
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,19 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
 
 
 # ------------------------------------------------------------------------------------------------- states
+
+
+def test_equal_games_are_equal_states_also_after_pickling(game: Game) -> None:
+    one, two = random_game(game, 1, 40), random_game(game, 1, 40)
+    for k, (state, twin) in enumerate(zip(one, two)):
+        again = pickle.loads(pickle.dumps(state))  # noqa: S301
+        assert state == twin == again and hash(state) == hash(twin) == hash(again)
+        assert state.legal_moves() == again.legal_moves()
+        assert str(state) == str(again)
+        assert all(state != other for other in one[:k])
+    assert len({*one, *two}) == len(one)
+    assert one[2].play(RESIGN) == two[2].play(RESIGN) != one[2]
+    assert one[0] != "a state"
 
 
 def test_the_numbers_of_players_and_of_resignation_are_the_same_in_all_games() -> None:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tengen.nets.evaluator import Evaluator, load_evaluator
+from tengen.nets.evaluator import Evaluator, load_evaluator, rounded_up
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, save_model
-from tengen.nets.openvino_evaluator import OpenVinoEvaluator, rounded_up
+from tengen.nets.openvino_evaluator import OpenVinoEvaluator
 from tengen.nets.registry import parse_network
 from tengen.nets.torch_evaluator import TorchEvaluator
 

@@ -27,7 +27,8 @@ class Asker:
         keys, source, missing = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, np.int64)
         packed = planes.copy()
         logits, values = np.full((count, ACTIONS), np.nan, np.float32), np.full(count, np.nan, np.float32)
-        wanted = look_up(self.cache, packed, over, count, keys, source, missing, logits, values)
+        claimed = np.zeros(2 << (count - 1).bit_length(), np.int64)
+        wanted = look_up(self.cache, packed, over, count, keys, source, missing, claimed, logits, values)
         assert np.array_equal(packed[:wanted], planes[missing[:wanted]])
         self.asked += wanted
         fresh = said_of(packed[:wanted])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tengen.games.batch import BatchedGame, write_players
 from tengen.games.game import Game
 from tengen.games.options import Options
-from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, other_player
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, EqualByGame, other_player
 
 _FILES = "abcdefghijklmnopqrstuvwxyz"
 _ONLY = np.zeros(1, np.int64)
@@ -105,7 +105,7 @@ class BatchedBoards(BatchedGame):
         self.copy(state.arrays, _ONLY, games, np.array([i]))
 
 
-class BoardState:
+class BoardState(EqualByGame):
     """A position of a `BoardGame` with its game behind it. Immutable to its user: `play` returns a new state."""
 
     def __init__(self, of: BoardGame, options: Options, arrays: Any) -> None:
@@ -122,9 +122,12 @@ class BoardState:
             other = other_player(self.to_play)
             self._winner = NOBODY if values[0] == 0 else self.to_play if values[0] > 0 else other
         self.end_reason: str | None = "rules" if over[0] else None
-        self.previous: BoardState | None = None
-        self.last_move: int | None = None
+        self.previous = None
+        self.last_move = None
         self.move_number = 0
+
+    previous: "BoardState | None"
+    last_move: int | None
 
     @property
     def game(self) -> str:
@@ -199,3 +202,25 @@ class BoardState:
 
     def __str__(self) -> str:
         return self._of.text(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        moves: list[int | None] = []
+        state = self
+        while state.previous is not None:
+            moves.append(state.last_move)
+            state = state.previous
+        return _replayed, (type(self), self._of, self.options, state.arrays, moves[::-1])
+
+    def _facts(self) -> tuple[Any, ...]:
+        return self.game, self.options, self.move_number, self.last_move
+
+    def _start(self) -> list[Any]:
+        return [np.asarray(array).tolist() for array in self.arrays]
+
+
+def _replayed(kind: type[BoardState], of: BoardGame, options: Options, arrays: Any, moves: list[int]) -> BoardState:
+    """The state with this game, for `BoardState.__reduce__`."""
+    state = kind(of, options, arrays)
+    for move in moves:
+        state = state.play(move)
+    return state

@@ -24,7 +24,8 @@ from typing import Any, Final
 import numpy as np
 from numba.extending import overload
 
-from tengen._kernel import INLINED, kernel, stack_array
+from tengen._kernel import INLINED, stack_array
+from tengen._kernel import kernel as kernel  # for the rules of a game, too
 from tengen.games.xorshift import next_random, random_below
 
 WIN: Final = 1_000_000

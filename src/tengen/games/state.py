@@ -4,7 +4,7 @@ In every game player 1 moves first and player 2 second; 0 is nobody. (In Go 1 is
 A move is an integer that means something to its own game alone, but RESIGN is the same in all.
 """
 
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 NOBODY: Final = 0
 FIRST: Final = 1
@@ -85,6 +85,44 @@ class AnyState(Protocol):
     def move_of(self, action: int) -> int:
         """The move at an index of a policy."""
         ...
+
+
+class EqualByGame:
+    """Makes states equal (and their hashes) that have the same options, start and moves, whoever made them."""
+
+    __slots__ = ()
+    previous: Any
+    last_move: int | None
+
+    def _facts(self) -> tuple[Any, ...]:
+        """What equal states have in common, apart from how their game began and its moves; quick to compare."""
+        raise NotImplementedError
+
+    def _start(self) -> Any:
+        """Of the first state of a game: what it began with, as something that can be compared."""
+        raise NotImplementedError
+
+    def _step(self) -> Any:
+        """What led to this state."""
+        return self.last_move
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        one: Any = self
+        two: Any = other
+        if one is not two and one._facts() != two._facts():
+            return False
+        while one is not two:
+            if one.previous is None or two.previous is None:
+                return one.previous is two.previous and bool(one._start() == two._start())
+            if one._step() != two._step():
+                return False
+            one, two = one.previous, two.previous
+        return True
+
+    def __hash__(self) -> int:
+        return hash(self._facts())
 
 
 def other_player(player: int) -> int:

@@ -83,3 +83,9 @@ def check_planes(planes: NDArray[np.uint8], architecture: Architecture) -> None:
     if planes.dtype != np.uint8 or planes.ndim != 4 or planes.shape[1:] != expected:
         wanted = ", ".join(map(str, expected))
         raise ValueError(f"the network reads planes uint8[B, {wanted}], not {planes.dtype}{list(planes.shape)}")
+
+
+def rounded_up(count: int) -> int:
+    """The next of the sizes 1, 2, ..., 32, 34, ..., 64, 68, ..., 128, 136, ..."""
+    step = 1 << max(0, (count - 1).bit_length() - 5)
+    return -(-count // step) * step

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.nets.evaluator import check_planes, outcome_values
+from tengen.nets.evaluator import check_planes, outcome_values, rounded_up
 from tengen.nets.layers import Architecture
 from tengen.nets.openvino_core import compile_graph
 from tengen.nets.openvino_graph import Ranges, Weights, build_graph
@@ -69,9 +69,3 @@ class OpenVinoEvaluator:
             self._padded = np.zeros((size, *planes.shape[1:]), np.uint8)
         self._padded[: len(planes)] = planes
         return self._padded[:size]
-
-
-def rounded_up(count: int) -> int:
-    """The next of the sizes 1, 2, ..., 32, 34, ..., 64, 68, ..., 128, 136, ..."""
-    step = 1 << max(0, (count - 1).bit_length() - 5)
-    return -(-count // step) * step

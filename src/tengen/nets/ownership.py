@@ -4,23 +4,28 @@ Players leave this head out (see `evaluator.py`); analysis asks it about single 
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.nets.bundled import find_model
-from tengen.nets.evaluator import check_planes
+from tengen.nets.evaluator import check_planes, rounded_up
 from tengen.nets.layers import Architecture
 from tengen.nets.model_file import is_calibrated, read_card, read_model, read_ranges
-from tengen.nets.openvino_core import compile_graph
-from tengen.nets.openvino_evaluator import rounded_up
-from tengen.nets.openvino_graph import Ranges, Weights, build_graph
+
+if TYPE_CHECKING:
+    from tengen.nets.openvino_graph import Ranges, Weights
 
 
 class OwnershipEvaluator:
     """The trunk of a network and its ownership head, compiled for this CPU; the trunk in 8-bit integers with ranges."""
 
-    def __init__(self, architecture: Architecture, weights: Weights, ranges: Ranges | None = None) -> None:
+    def __init__(self, architecture: Architecture, weights: "Weights", ranges: "Ranges | None" = None) -> None:
+        # Agents without a network import this file as well, and OpenVINO takes half a second.
+        from tengen.nets.openvino_core import compile_graph
+        from tengen.nets.openvino_graph import build_graph
+
         self.architecture = architecture
         self._request = compile_graph(build_graph(architecture, weights, ranges, heads=("ownership",)), threads=1)
 

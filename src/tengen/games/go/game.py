@@ -81,11 +81,11 @@ class Go(Game):
 
     def sensible_moves(self, state: State) -> list[int]:
         """Legal moves that fill no own eye and are no suicide; PASS is among them where the rules allow it."""
-        flags, color, size = state.rules.flags, state.to_play, state.size
+        board, flags, color, size = state.board, state.rules.flags, state.to_play, state.size
         return [
             move
             for move in state.legal_moves()
-            if move == PASS or is_sensible(state.board, to_cell(move, size), color, flags)
+            if move == PASS or is_sensible(board, to_cell(move, size), color, flags)
         ] or [PASS]
 
     def outcome(self, state: State) -> Outcome:

@@ -20,7 +20,6 @@ from tengen.games.go.board import (
     TO_PLAY,
     WHITE,
     board_at,
-    copy_board,
     is_only_liberty,
     place,
 )
@@ -220,25 +219,6 @@ def play_move(board, p, color):  # type: ignore[no-untyped-def]
         info[PASSES] = 0
     info[MOVES] += 1
     info[TO_PLAY] = 3 - color
-
-
-@kernel
-def play_checked(source, target, p, color, flags, history, longer):  # type: ignore[no-untyped-def]
-    """If legal, write the position after the move to `target` and the history with it to `longer: int64[n+1]`.
-
-    Returns the verdict.
-    """
-    if p != NO_CELL:
-        found = verdict(source, p, color, flags, history)
-        if found != LEGAL:
-            return found
-    copy_board(source, target)
-    play_move(target, p, color)
-    n = history.shape[0]
-    for i in range(n):
-        longer[i] = history[i]
-    longer[n] = position_key(target.info[HASH], target.info[TO_PLAY], flags)
-    return LEGAL
 
 
 # ---------------------------------------------------------------------------------- many games at once

@@ -6,7 +6,6 @@ mirror images and the exchange of colours are meant. `PATTERN_3X3: uint8[65536]`
 surroundings of a cell packed two bits each, in the order of `surroundings`, with 1 where a pattern fits.
 """
 
-import itertools
 from collections.abc import Iterator
 from typing import Final
 
@@ -41,6 +40,7 @@ _MEANING: Final = {
     "o": (EMPTY, BLACK, BORDER),
     "?": (EMPTY, BLACK, WHITE, BORDER),
 }
+_EXCHANGED: Final = {EMPTY: EMPTY, BLACK: WHITE, WHITE: BLACK, BORDER: BORDER}
 _ORDER: Final = ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2))
 
 
@@ -51,23 +51,21 @@ def _symmetric(shape: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield shape[::-1]
 
 
-def _codes(shape: tuple[str, ...]) -> Iterator[int]:
-    choices = [_MEANING[shape[row][col]] for row, col in _ORDER]
-    for colors in itertools.product(*choices):
-        yield sum(color << (2 * i) for i, color in enumerate(colors))
-
-
-def _swapped(code: int) -> int:
-    exchange = {EMPTY: EMPTY, BLACK: WHITE, WHITE: BLACK, BORDER: BORDER}
-    return sum(exchange[(code >> (2 * i)) & 3] << (2 * i) for i in range(8))
+def _codes(shape: tuple[str, ...]) -> NDArray[np.int64]:
+    """All surroundings that fit a shape, and those with the colours exchanged."""
+    codes = np.zeros((2, 1), np.int64)
+    for i, (row, col) in enumerate(_ORDER):
+        choices = _MEANING[shape[row][col]]
+        colors = np.array((choices, [_EXCHANGED[color] for color in choices]))
+        codes = (codes[:, :, None] | colors[:, None, :] << 2 * i).reshape(2, -1)
+    return codes
 
 
 def _build_table() -> NDArray[np.uint8]:
     table = np.zeros(1 << 16, np.uint8)
     for shape in _SHAPES.values():
         for turned in set(_symmetric(shape)):
-            for code in _codes(turned):
-                table[code] = table[_swapped(code)] = 1
+            table[_codes(turned)] = 1
     return table
 
 

@@ -4,7 +4,7 @@ Immutable to its user: `play` returns a new state and leaves this one alone. All
 (self-play, search, encoding) calls those kernels on many boards and never comes through here.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from tengen.games.microchess.moves import MAX_MOVES, legal_moves
 from tengen.games.microchess.notation import board_from_fen, board_to_fen, from_uci, to_uci
 from tengen.games.microchess.options import rule_flags
 from tengen.games.microchess.refusal import reason_against
-from tengen.games.state import RESIGN
+from tengen.games.state import RESIGN, EqualByGame
 
 
 class IllegalMove(ValueError):
@@ -32,7 +32,7 @@ def opponent(color: int) -> int:
     return WHITE + BLACK - color
 
 
-class State:
+class State(EqualByGame):
     """A position: the pieces, whose turn it is, and all that the rules remember of the game.
 
     >>> import tengen
@@ -266,6 +266,9 @@ class State:
             raise ValueError(f"{action} is not an action: give 0 to {ACTIONS - 1}")
         return int(move_of_action(self._board, action))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _replayed, (self.setup._start(), [move for _, move in self.moves])
+
     def __str__(self) -> str:
         return board_text(self)
 
@@ -277,6 +280,12 @@ class State:
 
     # ------------------------------------------------------------------------------------------ private
 
+    def _facts(self) -> tuple[Any, ...]:
+        return self.move_number, self.hash, self.rules, self.double_step
+
+    def _start(self) -> tuple[str, str, bool]:
+        return self.fen(), self.rules, self.double_step
+
     @classmethod
     def _of(cls, board: Board) -> "State":
         state = object.__new__(cls)
@@ -286,6 +295,14 @@ class State:
         state._moves = tuple(np.sort(found[:count]).tolist())
         state.previous, state.last_move, state.move_number, state._resigned = None, None, 0, 0
         return state
+
+
+def _replayed(start: tuple[str, str, bool], moves: list[int]) -> State:
+    """The state with this game, for `State.__reduce__`."""
+    state = State.from_fen(*start)
+    for move in moves:
+        state = state.play(move)
+    return state
 
 
 @kernel
