@@ -12,10 +12,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.agents.territory import Ownership, Surveyor, Territory
+from tengen.agents.territory import Ownership, OwnershipEstimator, Territory
+from tengen.games import go
 from tengen.games.game import game_of
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.state import NOBODY, RESIGN, AnyState
 from tengen.search.searcher import Searcher
+from tengen.search.status import dead_stones
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 _LONGEST_LINE = 20
@@ -140,9 +143,15 @@ def check_avoided(state: AnyState, avoid: Collection[int]) -> None:
 
 
 def over(state: AnyState) -> Analysis:
-    """Of a game that is over: who has won."""
+    """Of a game that is over: who has won, and in Go that was counted by how much."""
     winner = state.winner()
-    return Analysis(0, 0.5 if winner in (NOBODY, None) else float(winner == state.to_play), (), final=True)
+    found = Analysis(0, 0.5 if winner in (NOBODY, None) else float(winner == state.to_play), (), final=True)
+    if not isinstance(state, go.State) or state.last_move != PASS:
+        return found
+    dead, sign = dead_stones(state), 1 if state.to_play == BLACK else -1
+    owners = state.ownership(dead).ravel()
+    ownership = sign * ((owners == BLACK).astype(np.float32) - (owners == WHITE).astype(np.float32))
+    return replace(found, score=sign * state.score(dead), ownership=ownership)
 
 
 def of_decision(decision: Decision) -> Analysis:
@@ -153,7 +162,7 @@ def of_decision(decision: Decision) -> Analysis:
 
 
 def of_tree(
-    searcher: Searcher, tree: int, state: AnyState, surveyor: Surveyor | None = None, *, final: bool = False
+    searcher: Searcher, tree: int, state: AnyState, estimator: OwnershipEstimator | None = None, *, final: bool = False
 ) -> Analysis:
     """What a tree says of its root, `state`, whose search has begun."""
     trees, result = searcher.trees, searcher.conclude(np.array([tree]))
@@ -171,15 +180,14 @@ def of_tree(
         q = min(1.0, max(-1.0, float(action_value(trees, tree, child)))) if visits else 2 * chance - 1
         prior = float(np.exp(trees.logit[tree, child]))
         moves.append(MoveAnalysis(move, visits, (q + 1) / 2, prior, place, pv, counts))
-    return surveyed(Analysis(int(trees.visits[tree, 0]), chance, tuple(moves), final=final), surveyor)
+    return with_scores(Analysis(int(trees.visits[tree, 0]), chance, tuple(moves), final=final), estimator)
 
 
-def surveyed(analysis: Analysis, surveyor: Surveyor | None) -> Analysis:
+def with_scores(analysis: Analysis, estimator: OwnershipEstimator | None) -> Analysis:
     """The same with scores and ownership, where somebody estimates them."""
-    if surveyor is None:
+    if estimator is None:
         return analysis
-    known = surveyor.moves([each.move for each in analysis.moves if each.visits])
-    root = surveyor.root({each.move: each.visits for each in analysis.moves})
+    root, known = estimator.estimate([each.pv for each in analysis.moves if each.visits])
     moves = tuple(_with_territory(each, known.get(each.move)) for each in analysis.moves)
     return replace(analysis, moves=moves, score=root.score, ownership=root.ownership)
 

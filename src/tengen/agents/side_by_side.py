@@ -16,7 +16,7 @@ import numpy as np
 from tengen.agents.analysis import Analysis, Analyst, is_solved, of_tree, over
 from tengen.agents.limits import machine_memory
 from tengen.agents.passing import count_now
-from tengen.agents.territory import Surveyor
+from tengen.agents.territory import OwnershipEstimator
 from tengen.agents.tree_search import TreeSearchAgent
 from tengen.games import go
 from tengen.games.game import game_of
@@ -144,7 +144,7 @@ class _Search:
     task: Task
     slot: int
     deadline: float
-    surveyor: Surveyor | None
+    estimator: OwnershipEstimator | None
 
 
 class _Pool:
@@ -186,7 +186,7 @@ class ManyTrees:
         game.load(pool.roots, slot, state)
         if isinstance(state, go.State) and state.last_move == PASS:
             game.mark_dead(pool.roots, slot, count_now(state).dead)
-        search = _Search(task, slot, self._now() + task.seconds, self._agent.survey(state))
+        search = _Search(task, slot, self._now() + task.seconds, self._agent.ownership_estimator(state))
         pool.searches[key] = search
         pool.fresh.append(search)
         return True
@@ -209,7 +209,7 @@ class ManyTrees:
         pool, search = self._find(key)
         if search in pool.fresh:
             self._begin(pool)
-        return of_tree(pool.searcher, search.slot, search.task.state, search.surveyor)
+        return of_tree(pool.searcher, search.slot, search.task.state, search.estimator)
 
     def cancel(self, key: Hashable) -> Analysis:
         """The same; the tree is free again."""
