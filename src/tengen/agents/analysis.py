@@ -6,7 +6,7 @@ Chances, scores and ownership are always those of the player to move; the output
 
 import math
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -27,7 +27,15 @@ _DEVIATIONS = 1.96  # below the mean that a lower confidence bound is
 
 @dataclass(frozen=True)
 class MoveAnalysis:
-    """What is known of one move."""
+    """What is known of one move.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(size=5, komi=3.5)
+    >>> *_, last = tengen.load_analyst("zero:go5", seed=1).analyse(state, visits=50)
+    >>> best = last.moves[0]
+    >>> state.move_name(best.move), best.order, best.pv[0] == best.move, best.bound < best.chance
+    ('C3', 0, True, True)
+    """
 
     move: int
     visits: int
@@ -44,7 +52,7 @@ class MoveAnalysis:
     """The visits of each move of the line."""
     score: float | None = None
     """Points by which the player to move leads with it; None where nobody estimates them."""
-    ownership: Ownership | None = None
+    ownership: Ownership | None = field(default=None, repr=False)
     """float32[N * N]: 1 where a point will be the mover's, -1 where the opponent's; None as `score`."""
 
     @property
@@ -60,7 +68,7 @@ class Analysis:
 
     >>> import tengen
     >>> state = tengen.go.State.new(size=5, komi=3.5)
-    >>> agent = tengen.load_agent("zero:go5", seed=1)
+    >>> agent = tengen.load_analyst("zero:go5", seed=1)
     >>> *_, last = agent.analyse(state, visits=100)
     >>> last.final, last.visits, state.move_name(last.moves[0].move), last.moves[0].order
     (True, 100, 'C3', 0)
@@ -79,6 +87,11 @@ class Analysis:
     final: bool = False
     """Whether the search has come to its end."""
 
+    def __repr__(self) -> str:
+        best = f", best={self.moves[0].move}" if self.moves else ""
+        score = "" if self.score is None else f", score={self.score:.1f}"
+        return f"Analysis(visits={self.visits}, chance={self.chance:.3f}{score}{best}, final={self.final})"
+
 
 @dataclass(frozen=True)
 class Watcher:
@@ -91,7 +104,13 @@ class Watcher:
 
 @runtime_checkable
 class Analyst(Protocol):
-    """An agent that can show what it thinks while it searches."""
+    """An agent that can show what it thinks while it searches; `load_analyst` gives one.
+
+    >>> import tengen
+    >>> analyst: tengen.Analyst = tengen.load_analyst("mcts", seed=1)
+    >>> [analysis.visits for analysis in analyst.analyse(tengen.microchess.State.new(), visits=20, interval=60)]
+    [20]
+    """
 
     name: str
 

@@ -33,6 +33,7 @@ from tengen.agents.limits import Limits
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.stepped_search import SteppedSearch
 from tengen.agents.territory import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
+from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.go import PASS
@@ -230,6 +231,8 @@ class TreeSearchAgent(ABC):
         if self._searcher is None and not state.is_over:
             searcher = self._searcher_for(state)
             searcher.warm_up(self._roots(searcher, state), _ONLY)
+            if isinstance(state, go.State):
+                count_now(state, 0.0)
 
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return with the best move so far."""

@@ -146,6 +146,15 @@ class UctAgent:
             visits, seconds = self._playouts, self._seconds
         return self._snapshots(state, visits, math.inf if seconds is None else seconds, interval, avoid)
 
+    def check(self, state: AnyState) -> None:
+        """Get ready to move at once."""
+        if not isinstance(state, go.State):
+            self._in_other_games().check(state)
+        elif self._tree is None and not state.is_over:
+            scratch, rng = new_scratch(state.size, state.history), np.ones(1, np.uint64)
+            simulate(new_tree(10_000), _root_of(state, None), scratch, self._parameters, 2, rng)
+            count_now(state, 0.0)
+
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return soon with the best move so far."""
         self._stop.set()

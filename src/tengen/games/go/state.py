@@ -5,7 +5,6 @@ batch work (playouts, self-play, encoding) calls those kernels on many boards an
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +70,7 @@ class State:
         "size",
     )
 
-    game: ClassVar[str] = "go"
+    game: str = "go"
     size: int
     rules: RuleSet
     komi: float

@@ -4,8 +4,6 @@ Immutable to its user: `play` returns a new state and leaves this one alone. All
 (self-play, search, encoding) calls those kernels on many boards and never comes through here.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -63,7 +61,7 @@ class State:
         "previous",
     )
 
-    game: ClassVar[str] = "microchess"
+    game: str = "microchess"
     previous: "State | None"
     last_move: int | None
     in_check: bool
