@@ -56,7 +56,7 @@ lint: $(DEV) ## ruff, mypy --strict, pyright over the examples, and the import c
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src examples
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(DEV) ## put the code in the house style

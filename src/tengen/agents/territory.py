@@ -28,6 +28,8 @@ from tengen.search.status import playout_ownership
 
 _MOST_MOVES = 10  # of a position that are asked about
 _LONGEST_LINE = 8  # positions of a line that are asked about
+_MOST_REMEMBERED = 2000  # positions
+_PLAYOUT_POINTS, _FEWEST_PLAYOUTS = 8100, 24  # playouts of a position: 100 on 9x9, 24 on 19x19
 
 Ownership = NDArray[np.float32]
 """float32[N * N]: 1 where a point will be the player's who is to move in the position analysed, -1 where it won't."""
@@ -62,13 +64,12 @@ class PlayoutOwnership:
 
     knows_moves = False
 
-    def __init__(self, playouts: int = 100) -> None:
-        self._playouts = playouts
-
     def of(self, states: Sequence[go.State]) -> NDArray[np.float32]:
-        """One after another."""
-        signs = [1 if state.to_play == BLACK else -1 for state in states]
-        found = [playout_ownership(state, self._playouts) * sign for state, sign in zip(states, signs, strict=True)]
+        """One after another; fewer playouts on large boards, where they are longer and have more points."""
+        found = []
+        for state in states:
+            playouts = max(_FEWEST_PLAYOUTS, _PLAYOUT_POINTS // state.size**2)
+            found.append(playout_ownership(state, playouts) * (1 if state.to_play == BLACK else -1))
         return np.array(found, np.float32)
 
 
@@ -94,6 +95,8 @@ class OwnershipEstimator:
 
         Moves are left out that the source is too slow for, or that end the game.
         """
+        if len(self._seen) > _MOST_REMEMBERED:
+            self._seen.clear()
         asked = [line[:_LONGEST_LINE] for line in lines[: _MOST_MOVES if self._source.knows_moves else 1]]
         self._ask([(), *(line[: count + 1] for line in asked for count in range(len(line)))])
         root = self._seen[()]
