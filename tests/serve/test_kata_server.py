@@ -1,6 +1,7 @@
 """KataGo's analysis protocol: its documented examples, its errors, many queries at once, and KaTrain's queries."""
 
 import io
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -323,12 +324,29 @@ def test_whatever_is_asked_there_is_an_answer(changed: dict[str, Any]) -> None:
 
 def test_batches_are_filled_and_visits_exact() -> None:
     agent = load_analyst("zero:go5", seed=1)
-    search, state = side_by_side(agent, 8), go.State.new(5, komi=3.5)
+    search, state = side_by_side(agent, 8, now=lambda: 0.0), go.State.new(5, komi=3.5)
     states = [state.play(from_gtp(word, 5)) for word in ("C3", "B2", "A1", "C2", "D3", "B3")]
     found = dict(_all(search, [Task(each, 64) for each in states]))
     assert [found[k].visits for k in range(6)] == [64] * 6
     assert search.filling.share > 0.5
     assert search.filling.positions == 6
+
+
+def test_slow_rounds_take_fewer_positions() -> None:
+    """So that nobody waits long to be heard: every round takes a second by this clock."""
+    ticks = itertools.count()
+    agent = load_analyst("zero:go5", seed=1)
+    search, state = side_by_side(agent, 8, now=lambda: float(next(ticks))), go.State.new(5, komi=3.5)
+    for key, word in enumerate(("C3", "B2", "A1", "C2", "D3", "B3")):
+        assert search.start(key, Task(state.play(from_gtp(word, 5)), 6))
+    leaves, found = [], {}
+    while len(found) < 6:
+        before = search.filling.leaves
+        found |= dict(search.step())
+        leaves.append(search.filling.leaves - before)
+    assert leaves[0] == 6
+    assert max(leaves[3:]) == 1
+    assert all(analysis.visits == 6 for analysis in found.values())
 
 
 def test_positions_of_different_games_have_batches_of_their_own() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games import microchess
@@ -156,7 +156,10 @@ def test_the_greeting_does_not_wait_for_the_model() -> None:
 
 
 def test_the_search_is_shown_while_it_goes_on() -> None:
-    session = Session(load_agent("zero:microchess,seconds=86400", seed=1))
+    agent = load_agent("zero:microchess,seconds=86400", seed=1)
+    assert isinstance(agent, NeedsCheck)
+    agent.check(microchess.State.new())  # compiled before anybody waits for it
+    session = Session(agent)
     session.ask("setoption name MultiPV value 3", "position startpos", "isready", last="readyok")
     lines = session.ask("go infinite", last="info depth") + session.ask(last="info depth")
     assert all(re.match(r"info depth \d+ multipv [123] score cp -?\d+ nodes \d+ nps \d+ time", line) for line in lines)
