@@ -52,10 +52,11 @@ test-faults: $(DEV) ## kill -9 every long-running command a hundred times; it go
 fuzz: $(DEV) ## send rubbish to every reader of foreign data; make fuzz MINUTES=10, which goes on where it stopped
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
-lint: $(DEV) ## ruff, mypy --strict, and the import contract between rooms
+lint: $(DEV) ## ruff, mypy --strict, pyright over the examples, and the import contract between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src examples
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(DEV) ## put the code in the house style

@@ -11,12 +11,12 @@ import tengen
 
 PAGE = Path(__file__).parent / "api.md"
 SECTIONS = {
-    "Games": ("go", "microchess", "tictactoe", "game_names", "get_game", "Game"),
-    "Agents": ("load_agent", "Agent", "Decision", "Analysis"),
-    "Matches": ("play_game", "play_match"),
-    "Networks": ("load_model", "Model", "get_encoder", "load_fast_policy"),
+    "Games": ("go", "microchess", "tictactoe", "game_names", "get_game", "Game", "AnyState", "BatchedGame"),
+    "Agents": ("load_agent", "Agent", "Decision", "load_analyst", "Analyst", "Analysis", "MoveAnalysis"),
+    "Matches": ("play_game", "GameRecord", "play_match"),
+    "Networks": ("load_model", "Model", "Evaluator", "get_encoder", "Encoder", "load_fast_policy"),
     "Search": (
-        *("Searcher", "Puct", "Gumbel"),
+        *("Searcher", "SearchResult", "Trees", "SearchRule", "Puct", "Gumbel", "LeafEvaluation", "Leaves"),
         *("NetworkEvaluation", "PlayoutEvaluation", "FastRollouts", "MixedEvaluation", "PolicyAndValue"),
     ),
     "Learning": ("learn_zero", "learn_supervised", "learn_reinforce", "learn_value"),

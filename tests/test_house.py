@@ -25,11 +25,11 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_documents_and_help_name_only_commands_that_exist() -> None:
     shown = "\n".join([*(line for line, _ in EXAMPLES), *(code for path in DOCUMENTS for code in shell(path))])
-    commands = set(re.findall(r"^(?:\$ )?tengen ([a-z]+)", shown, re.MULTILINE))
+    commands = set(re.findall(r"^(?:\$ )?tengen ([a-z-]+)", shown, re.MULTILINE))
     assert commands <= set(getattr(get_command(app), "commands", {}))
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/envs.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/envs.md", "docs/search.md"])
 def test_the_python_in_the_documents_does_what_it_says(document: str) -> None:
     result = doctest.testfile(str(ROOT / document), module_relative=False)
     assert result.attempted > 5

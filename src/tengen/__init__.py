@@ -17,31 +17,44 @@ if TYPE_CHECKING:
     from tengen.agents.agent import Agent as Agent
     from tengen.agents.agent import Decision as Decision
     from tengen.agents.analysis import Analysis as Analysis
+    from tengen.agents.analysis import Analyst as Analyst
+    from tengen.agents.analysis import MoveAnalysis as MoveAnalysis
     from tengen.agents.registry import load_agent as load_agent
+    from tengen.agents.registry import load_analyst as load_analyst
+    from tengen.arena.game import GameRecord as GameRecord
     from tengen.arena.game import play_game as play_game
     from tengen.arena.play_match import play_match as play_match
+    from tengen.encode.encoder import Encoder as Encoder
     from tengen.encode.registry import get_encoder as get_encoder
     from tengen.games import go as go
     from tengen.games import microchess as microchess
     from tengen.games import tictactoe as tictactoe
+    from tengen.games.batch import BatchedGame as BatchedGame
     from tengen.games.game import Game as Game
     from tengen.games.game import game_names as game_names
     from tengen.games.game import get_game as get_game
+    from tengen.games.state import AnyState as AnyState
     from tengen.learn.reinforce import learn_reinforce as learn_reinforce
     from tengen.learn.supervised import learn_supervised as learn_supervised
     from tengen.learn.value import learn_value as learn_value
     from tengen.learn.zero import learn_zero as learn_zero
+    from tengen.nets.evaluator import Evaluator as Evaluator
     from tengen.nets.model import Model as Model
     from tengen.nets.model import load_model as load_model
     from tengen.search.fast_model import load_fast_policy as load_fast_policy
     from tengen.search.fast_rollouts import FastRollouts as FastRollouts
     from tengen.search.gumbel import Gumbel as Gumbel
+    from tengen.search.leaves import LeafEvaluation as LeafEvaluation
+    from tengen.search.leaves import Leaves as Leaves
     from tengen.search.leaves import MixedEvaluation as MixedEvaluation
     from tengen.search.leaves import NetworkEvaluation as NetworkEvaluation
     from tengen.search.leaves import PlayoutEvaluation as PlayoutEvaluation
     from tengen.search.leaves import PolicyAndValue as PolicyAndValue
     from tengen.search.puct import Puct as Puct
+    from tengen.search.rule import SearchResult as SearchResult
+    from tengen.search.rule import SearchRule as SearchRule
     from tengen.search.searcher import Searcher as Searcher
+    from tengen.search.tree import Trees as Trees
 
 __version__ = "0.1.0"
 
@@ -74,6 +87,19 @@ _PLACES = {
     "learn_supervised": "tengen.learn.supervised:learn_supervised",
     "learn_reinforce": "tengen.learn.reinforce:learn_reinforce",
     "learn_value": "tengen.learn.value:learn_value",
+    "load_analyst": "tengen.agents.registry:load_analyst",
+    "Analyst": "tengen.agents.analysis:Analyst",
+    "MoveAnalysis": "tengen.agents.analysis:MoveAnalysis",
+    "AnyState": "tengen.games.state:AnyState",
+    "BatchedGame": "tengen.games.batch:BatchedGame",
+    "Encoder": "tengen.encode.encoder:Encoder",
+    "Evaluator": "tengen.nets.evaluator:Evaluator",
+    "GameRecord": "tengen.arena.game:GameRecord",
+    "LeafEvaluation": "tengen.search.leaves:LeafEvaluation",
+    "Leaves": "tengen.search.leaves:Leaves",
+    "SearchResult": "tengen.search.rule:SearchResult",
+    "SearchRule": "tengen.search.rule:SearchRule",
+    "Trees": "tengen.search.tree:Trees",
     "envs": "tengen.envs",
 }
 """Where each public name is: a module, or what is in it after the colon."""

@@ -36,6 +36,12 @@ def test_version() -> None:
     assert runner.invoke(app, ["--version"]).output == f"tengen {__version__}\n"
 
 
+def test_warm_up_gets_agents_ready() -> None:
+    shown = runner.invoke(app, ["warm-up", "--agent", "zero:go5,sims=2", "--agent", "mcts:playouts=2"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.stderr.count(" is ready, ") == 2
+
+
 def test_no_arguments_show_the_help_with_examples() -> None:
     output = runner.invoke(app, []).output
     assert "Usage:" in output

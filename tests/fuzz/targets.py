@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tengen.agents.registry import load_agent, read_spec
-from tengen.cli.analysts import as_analyst
+from tengen.agents.registry import load_agent, load_analyst, read_spec
 from tengen.data.archives import iter_records
 from tengen.data.kgs_index import parse_index, parse_years
 from tengen.data.records import read_game
@@ -189,14 +188,14 @@ def _good_uci() -> list[bytes]:
 def _analysis(data: bytes) -> None:
     output, log = io.BytesIO(), io.StringIO()
     data = re.sub(rb"(\d{3})\d+", rb"\1", data)  # who asks for a billion visits gets them
-    KataServer(_analyst(), io.BytesIO(data), output, visits=2, log=log).run()
+    KataServer([_analyst], io.BytesIO(data), output, visits=2, log=log).run()
     for line in output.getvalue().splitlines():
         assert "internal error" not in json.loads(line).get("error", "")
 
 
 @cache
 def _analyst():  # type: ignore[no-untyped-def]
-    return as_analyst(load_agent("mcts:playouts=2", seed=1), "")
+    return load_analyst("mcts:playouts=2", seed=1)
 
 
 def _good_queries() -> list[bytes]:

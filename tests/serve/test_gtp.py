@@ -30,7 +30,8 @@ from tengen.serve.gtp_protocol import LONGEST_LINE, parse_line
 
 STANDARD = """protocol_version name version known_command list_commands quit boardsize clear_board komi play
 genmove undo time_settings time_left fixed_handicap place_free_handicap set_free_handicap loadsgf final_score
-final_status_list showboard reg_genmove kata-get-rules kata-set-rules""".split()
+final_status_list showboard list_stones get_komi query_boardsize printsgf cputime kgs-chat kgs-game_over
+gogui-analyze_commands reg_genmove kata-get-rules kata-set-rules""".split()
 ANSWERS = re.compile(rb"(?:[=?][0-9]*(?: [^\n]*)?\n(?:[^\n]+\n)*\n)*")
 
 
@@ -124,6 +125,46 @@ def converse(data: bytes, agent: Scripted | None = None) -> bytes:
 )
 def test_lines_are_read_and_answered_to_the_letter(sent: bytes, answered: bytes) -> None:
     assert converse(sent) == answered
+
+
+def test_a_board_that_the_agent_cannot_play_on_is_refused() -> None:
+    session = Session(load_agent("zero:go5,sims=2", seed=1), size=5)
+    assert session.fails("boardsize 9") == "unacceptable size"
+    assert session.ok("query_boardsize") == "5"
+    session.ok("kgs-rules japanese")
+    session.ok("boardsize 5")
+
+
+def test_the_agent_is_ready_before_a_clock_runs() -> None:
+    class Preparing(Scripted):
+        sizes: list[int] = []  # noqa: RUF012
+
+        def check(self, state: go.State) -> None:
+            self.sizes.append(state.size)
+
+    agent = Preparing()
+    session = Session(agent)
+    session.ok("time_settings 60 0 0")
+    session.ok("boardsize 7")
+    assert agent.sizes == [9, 7]
+    assert not agent.asked
+
+
+def test_what_board_programs_ask_about_the_game(session: Session) -> None:
+    session.all("komi 6.5;play b D4;play w E5;play b C3")
+    assert session.ok("list_stones black") == "D4 C3"
+    assert session.ok("list_stones w") == "E5"
+    assert (session.ok("get_komi"), session.ok("query_boardsize")) == ("6.5", "9")
+    record = session.ok("printsgf")
+    assert record.startswith("(;") and ";B[df];W[ee];B[cg]" in record.replace("\n", "")
+    assert "no files" in session.fails("printsgf game.sgf")
+    assert float(session.ok("cputime")) > 0
+    assert "Tengen" in session.ok("kgs-chat game somebody hello there")
+    assert session.ok("kgs-game_over") == ""
+    for line in session.ok("gogui-analyze_commands").splitlines():
+        kind, _, command = line.split("/")
+        assert kind in ("string", "hstring", "plist")
+        assert session.ok(f"known_command {command.split()[0]}") == "true"
 
 
 def test_the_agent_is_closed_at_the_end() -> None:

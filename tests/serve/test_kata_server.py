@@ -1,7 +1,9 @@
 """KataGo's analysis protocol: its documented examples, its errors, many queries at once, and KaTrain's queries."""
 
 import io
+import itertools
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +13,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tengen import __version__
-from tengen.agents.registry import load_agent
+from tengen.agents.registry import load_analyst
 from tengen.agents.side_by_side import Task, side_by_side
-from tengen.cli.analysts import as_analyst
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import from_gtp
@@ -35,8 +36,8 @@ def ask(*queries: Any, spec: str = "zero:go5", **options: Any) -> list[dict[str,
     lines = [query if isinstance(query, (str, bytes)) else json.dumps(query) for query in queries]
     data = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
     output = io.BytesIO()
-    agent = as_analyst(load_agent(spec, seed=1), spec)
-    KataServer(agent, io.BytesIO(data), output, log=io.StringIO(), **options).run()
+    agents = [lambda one=one: load_analyst(one, seed=1) for one in spec.split(" ")]
+    KataServer(agents, io.BytesIO(data), output, log=io.StringIO(), **options).run()
     return [json.loads(line) for line in output.getvalue().splitlines()]
 
 
@@ -83,9 +84,44 @@ def test_the_documented_actions() -> None:
 
 
 def test_a_position_that_is_ended_before_it_began() -> None:
-    (ended, *answers) = ask(query(maxVisits=10**6), {"id": "t", "action": "terminate", "terminateId": "q"})
+    *answers, ended = ask(query(maxVisits=10**6), {"id": "t", "action": "terminate", "terminateId": "q"})
     assert ended == {"id": "q", "isDuringSearch": False, "noResults": True, "turnNumber": 0}
     assert [answer["id"] for answer in answers] == ["t"]
+
+
+def test_terminate_is_confirmed_between_the_answers_of_a_batch() -> None:
+    """Not after the estimates of all positions that were finished by the same round."""
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb") as queries, os.fdopen(theirs, "wb", buffering=0) as controller:
+        answers: list[dict[str, Any]] = []
+
+        class Output(io.BytesIO):
+            def write(self, data: Any) -> int:
+                answers.append(json.loads(bytes(data)))
+                if len(answers) == 1:
+                    controller.write(b'{"id":"t","action":"terminate_all"}\n')
+                    while not server._lines.qsize():  # until the reader has it
+                        pass
+                    controller.close()
+                return len(data)
+
+        server = KataServer([lambda: load_analyst("zero:go5", seed=1)], queries, Output())
+        moves = [["BW"[k % 2], word] for k, word in enumerate("C3 C2 B2 D2 D3 B3 E2 A2".split())]
+        turns = list(range(9))
+        controller.write(json.dumps({**query(), "moves": moves, "analyzeTurns": turns}).encode() + b"\n")
+        server.run()
+    assert answers[1] == {"id": "t", "action": "terminate_all"}
+    assert [answer.get("noResults") for answer in answers[2:]] == [True] * 8
+
+
+def test_the_first_agent_that_can_play_the_board_analyses() -> None:
+    """KaTrain starts with 19x19 under Japanese rules."""
+    fields = {"boardXSize": 7, "boardYSize": 7, "rules": "japanese", "komi": 6.5, "maxVisits": 4}
+    (answer,) = ask({**query(), **fields}, spec="zero:go5 uct")
+    assert answer["rootInfo"]["visits"] == 4
+    warning, answer = ask({**query(), "rules": "japanese"}, spec="zero:go5 uct")
+    assert warning["field"] == "rules"
+    assert answer["rootInfo"]["visits"] > 4, "by the network, as if the rules were Chinese"
 
 
 # ----------------------------------------------------------------------------------------------- what is said
@@ -202,7 +238,7 @@ def test_katrain() -> None:
     *warnings, answer = ask(fields, {"action": "terminate", "terminateId": "QUERY:0", "id": "QUERY:2"})
     if answer["id"] == "QUERY:2":
         warnings, answer = warnings[:-1], warnings[-1]
-    assert {warning["field"] for warning in warnings if "warning" in warning} == {"rules", "overrideSettings"}
+    assert {warning["field"] for warning in warnings if "warning" in warning} == {"rules"}
     move, root = answer["moveInfos"][0], answer["rootInfo"]
     assert all(isinstance(move[name], float) for name in ("winrate", "scoreLead", "prior"))
     assert all(isinstance(root[name], float) for name in ("winrate", "scoreLead"))
@@ -287,8 +323,8 @@ def test_whatever_is_asked_there_is_an_answer(changed: dict[str, Any]) -> None:
 
 
 def test_batches_are_filled_and_visits_exact() -> None:
-    agent = as_analyst(load_agent("zero:go5", seed=1), "")
-    search, state = side_by_side(agent, 8), go.State.new(5, komi=3.5)
+    agent = load_analyst("zero:go5", seed=1)
+    search, state = side_by_side(agent, 8, now=lambda: 0.0), go.State.new(5, komi=3.5)
     states = [state.play(from_gtp(word, 5)) for word in ("C3", "B2", "A1", "C2", "D3", "B3")]
     found = dict(_all(search, [Task(each, 64) for each in states]))
     assert [found[k].visits for k in range(6)] == [64] * 6
@@ -296,8 +332,25 @@ def test_batches_are_filled_and_visits_exact() -> None:
     assert search.filling.positions == 6
 
 
+def test_slow_rounds_take_fewer_positions() -> None:
+    """So that nobody waits long to be heard: every round takes a second by this clock."""
+    ticks = itertools.count()
+    agent = load_analyst("zero:go5", seed=1)
+    search, state = side_by_side(agent, 8, now=lambda: float(next(ticks))), go.State.new(5, komi=3.5)
+    for key, word in enumerate(("C3", "B2", "A1", "C2", "D3", "B3")):
+        assert search.start(key, Task(state.play(from_gtp(word, 5)), 6))
+    leaves, found = [], {}
+    while len(found) < 6:
+        before = search.filling.leaves
+        found |= dict(search.step())
+        leaves.append(search.filling.leaves - before)
+    assert leaves[0] == 6
+    assert max(leaves[3:]) == 1
+    assert all(analysis.visits == 6 for analysis in found.values())
+
+
 def test_positions_of_different_games_have_batches_of_their_own() -> None:
-    agent = as_analyst(load_agent("mcts", seed=1), "")
+    agent = load_analyst("mcts", seed=1)
     search = side_by_side(agent, 4)
     states = [go.State.new(size, komi=komi) for size in (3, 5, 7) for komi in (0.5, 6.5)]
     found = dict(_all(search, [Task(each, 20) for each in states]))

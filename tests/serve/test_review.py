@@ -7,9 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.agents.analysis import Analysis, MoveAnalysis
-from tengen.agents.registry import load_agent
+from tengen.agents.registry import load_analyst
 from tengen.cli import analyse as command
-from tengen.cli.analysts import as_analyst
 from tengen.cli.main import app
 from tengen.games import go, microchess
 from tengen.games.game import Record, get_game
@@ -28,7 +27,7 @@ def played(words: str = MOVES) -> go.State:
 
 
 def reviewed(state: Any, visits: int = 40, spec: str = "zero:go5") -> Review:
-    *_, found = review(as_analyst(load_agent(spec, seed=1), spec), state, visits)
+    *_, found = review(load_analyst(spec, seed=1), state, visits)
     return found
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games import microchess
@@ -136,7 +136,59 @@ def test_the_greeting_offers_the_options() -> None:
     assert lines[0].startswith("id name Tengen ")
     assert lines[-1] == "uciok"
     names = [line.split(" type ")[0] for line in lines if line.startswith("option")]
-    assert names == [f"option name {name}" for name in ("UCI_Variant", "Rules", "Agent", "Move Overhead")]
+    assert names == [f"option name {name}" for name in OPTIONS]
+
+
+OPTIONS = ("UCI_Variant", "Rules", "Agent", "Move Overhead", "MultiPV", "Threads", "Hash")
+
+
+def test_the_greeting_does_not_wait_for_the_model() -> None:
+    loaded: list[str] = []
+
+    def load(spec: str) -> Agent:
+        loaded.append(spec)
+        return Scripted()
+
+    output = io.BytesIO()
+    UciServer("scripted", io.BytesIO(b"uci\nposition startpos\n"), output, load=load, log=io.StringIO()).run()
+    assert output.getvalue().endswith(b"uciok\n")
+    assert not loaded
+
+
+def test_the_search_is_shown_while_it_goes_on() -> None:
+    agent = load_agent("zero:microchess,seconds=86400", seed=1)
+    assert isinstance(agent, NeedsCheck)
+    agent.check(microchess.State.new())  # compiled before anybody waits for it
+    session = Session(agent)
+    session.ask("setoption name MultiPV value 3", "position startpos", "isready", last="readyok")
+    lines = session.ask("go infinite", last="info depth") + session.ask(last="info depth")
+    assert all(re.match(r"info depth \d+ multipv [123] score cp -?\d+ nodes \d+ nps \d+ time", line) for line in lines)
+    lines = session.ask("stop", last="bestmove")
+    lines = [line for line in lines if line.startswith("info depth")][-3:]
+    assert [line.split()[4] for line in lines] == ["1", "2", "3"]
+    assert len({line.split(" pv ")[1].split()[0] for line in lines}) == 3
+    session.leave()
+
+
+def test_lines_begin_with_the_moves_that_are_allowed() -> None:
+    lines = converse(b"go searchmoves a1a2 b1a2 nodes 40\n", "zero:microchess,sims=40")
+    assert all(line.split(" pv ")[1].split()[0] in ("a1a2", "b1a2") for line in lines if " pv " in line)
+    assert lines[-1] in ("bestmove a1a2", "bestmove b1a2")
+    assert len(lines) > 1
+
+
+def test_threads_and_hash_reach_agents_that_know_them() -> None:
+    loaded: list[str] = []
+
+    def load(spec: str) -> Agent:
+        loaded.append(spec)
+        return Scripted()
+
+    commands = b"setoption name Threads value 2\nsetoption name Hash value 1\ngo nodes 5\n"
+    UciServer("alphago:microchess", io.BytesIO(commands), io.BytesIO(), load=load, log=io.StringIO()).run()
+    (spec,) = loaded
+    assert spec.startswith("alphago:microchess,threads=2,nodes=")
+    assert ",sims=5" in spec
 
 
 class Preparing(Scripted):

@@ -6,16 +6,19 @@ Chances, scores and ownership are always those of the player to move; the output
 
 import math
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.agents.territory import Ownership, Surveyor, Territory
+from tengen.agents.territory import Ownership, OwnershipEstimator, Territory
+from tengen.games import go
 from tengen.games.game import game_of
+from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.state import NOBODY, RESIGN, AnyState
 from tengen.search.searcher import Searcher
+from tengen.search.status import dead_stones
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 _LONGEST_LINE = 20
@@ -24,7 +27,15 @@ _DEVIATIONS = 1.96  # below the mean that a lower confidence bound is
 
 @dataclass(frozen=True)
 class MoveAnalysis:
-    """What is known of one move."""
+    """What is known of one move.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(size=5, komi=3.5)
+    >>> *_, last = tengen.load_analyst("zero:go5", seed=1).analyse(state, visits=50)
+    >>> best = last.moves[0]
+    >>> state.move_name(best.move), best.order, best.pv[0] == best.move, best.bound < best.chance
+    ('C3', 0, True, True)
+    """
 
     move: int
     visits: int
@@ -41,7 +52,7 @@ class MoveAnalysis:
     """The visits of each move of the line."""
     score: float | None = None
     """Points by which the player to move leads with it; None where nobody estimates them."""
-    ownership: Ownership | None = None
+    ownership: Ownership | None = field(default=None, repr=False)
     """float32[N * N]: 1 where a point will be the mover's, -1 where the opponent's; None as `score`."""
 
     @property
@@ -57,7 +68,7 @@ class Analysis:
 
     >>> import tengen
     >>> state = tengen.go.State.new(size=5, komi=3.5)
-    >>> agent = tengen.load_agent("zero:go5", seed=1)
+    >>> agent = tengen.load_analyst("zero:go5", seed=1)
     >>> *_, last = agent.analyse(state, visits=100)
     >>> last.final, last.visits, state.move_name(last.moves[0].move), last.moves[0].order
     (True, 100, 'C3', 0)
@@ -76,6 +87,11 @@ class Analysis:
     final: bool = False
     """Whether the search has come to its end."""
 
+    def __repr__(self) -> str:
+        best = f", best={self.moves[0].move}" if self.moves else ""
+        score = "" if self.score is None else f", score={self.score:.1f}"
+        return f"Analysis(visits={self.visits}, chance={self.chance:.3f}{score}{best}, final={self.final})"
+
 
 @dataclass(frozen=True)
 class Watcher:
@@ -88,7 +104,13 @@ class Watcher:
 
 @runtime_checkable
 class Analyst(Protocol):
-    """An agent that can show what it thinks while it searches."""
+    """An agent that can show what it thinks while it searches; `load_analyst` gives one.
+
+    >>> import tengen
+    >>> analyst: tengen.Analyst = tengen.load_analyst("mcts", seed=1)
+    >>> [analysis.visits for analysis in analyst.analyse(tengen.microchess.State.new(), visits=20, interval=60)]
+    [20]
+    """
 
     name: str
 
@@ -140,9 +162,15 @@ def check_avoided(state: AnyState, avoid: Collection[int]) -> None:
 
 
 def over(state: AnyState) -> Analysis:
-    """Of a game that is over: who has won."""
+    """Of a game that is over: who has won, and in Go that was counted by how much."""
     winner = state.winner()
-    return Analysis(0, 0.5 if winner in (NOBODY, None) else float(winner == state.to_play), (), final=True)
+    found = Analysis(0, 0.5 if winner in (NOBODY, None) else float(winner == state.to_play), (), final=True)
+    if not isinstance(state, go.State) or state.last_move != PASS:
+        return found
+    dead, sign = dead_stones(state), 1 if state.to_play == BLACK else -1
+    owners = state.ownership(dead).ravel()
+    ownership = sign * ((owners == BLACK).astype(np.float32) - (owners == WHITE).astype(np.float32))
+    return replace(found, score=sign * state.score(dead), ownership=ownership)
 
 
 def of_decision(decision: Decision) -> Analysis:
@@ -153,7 +181,7 @@ def of_decision(decision: Decision) -> Analysis:
 
 
 def of_tree(
-    searcher: Searcher, tree: int, state: AnyState, surveyor: Surveyor | None = None, *, final: bool = False
+    searcher: Searcher, tree: int, state: AnyState, estimator: OwnershipEstimator | None = None, *, final: bool = False
 ) -> Analysis:
     """What a tree says of its root, `state`, whose search has begun."""
     trees, result = searcher.trees, searcher.conclude(np.array([tree]))
@@ -171,15 +199,14 @@ def of_tree(
         q = min(1.0, max(-1.0, float(action_value(trees, tree, child)))) if visits else 2 * chance - 1
         prior = float(np.exp(trees.logit[tree, child]))
         moves.append(MoveAnalysis(move, visits, (q + 1) / 2, prior, place, pv, counts))
-    return surveyed(Analysis(int(trees.visits[tree, 0]), chance, tuple(moves), final=final), surveyor)
+    return with_scores(Analysis(int(trees.visits[tree, 0]), chance, tuple(moves), final=final), estimator)
 
 
-def surveyed(analysis: Analysis, surveyor: Surveyor | None) -> Analysis:
+def with_scores(analysis: Analysis, estimator: OwnershipEstimator | None) -> Analysis:
     """The same with scores and ownership, where somebody estimates them."""
-    if surveyor is None:
+    if estimator is None:
         return analysis
-    known = surveyor.moves([each.move for each in analysis.moves if each.visits])
-    root = surveyor.root({each.move: each.visits for each in analysis.moves})
+    root, known = estimator.estimate([each.pv for each in analysis.moves if each.visits])
     moves = tuple(_with_territory(each, known.get(each.move)) for each in analysis.moves)
     return replace(analysis, moves=moves, score=root.score, ownership=root.ownership)
 

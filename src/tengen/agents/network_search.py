@@ -8,15 +8,15 @@ from typing import ClassVar
 
 from tengen._machine import cores
 from tengen.agents.agent import AgentError
-from tengen.agents.analysis import Analysis, MoveAnalysis, over, surveyed
+from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
 from tengen.agents.conditions import warning
 from tengen.agents.limits import Limits
-from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership, survey
+from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.agents.tree_search import TreeSearchAgent
 from tengen.encode.registry import get_encoder
 from tengen.games.game import game_of, get_game
 from tengen.games.state import AnyState
-from tengen.nets.bundled import find_model
+from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model import Model
 from tengen.nets.model_file import ModelCard, read_card
@@ -104,8 +104,11 @@ class NetworkSearchAgent(TreeSearchAgent):
 
     @cached_property
     def _owners(self) -> OwnershipSource:
-        """The first of the models that has learned ownership, or playouts."""
-        for model in self._models:
+        """The first of the models that has learned ownership; else a bundled one for this board; else playouts."""
+        cards = {name: read_card(path) for name, path in bundled_models().items()}
+        board = self._card.game, self._card.size
+        alike = [n for n, card in cards.items() if (card.game, card.size) == board and card.arguments.get("ownership")]
+        for model in [*self._models, *alike]:
             network = load_ownership(model)
             if network is not None:
                 return NetworkOwnership(get_encoder(read_card(find_model(model)).encoder), network)
@@ -124,7 +127,7 @@ class NetworkSearchAgent(TreeSearchAgent):
             MoveAnalysis(move, 0, chance, float(policy[state.action_of(move)]), order, (move,), (0,))
             for order, move in enumerate(legal)
         ]
-        return surveyed(Analysis(0, chance, tuple(moves), final=True), survey(self._owners, state))
+        return with_scores(Analysis(0, chance, tuple(moves), final=True), estimator_for(self._owners, state))
 
     def _value_model(self) -> Model:
         """Who evaluates positions."""

@@ -15,6 +15,7 @@ from typing import Any
 from tengen.agents.agent import Agent, Trained
 from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
 from tengen.agents.alphago import AlphaGoAgent, AlphaGoSettings
+from tengen.agents.analysis import Analyst
 from tengen.agents.exact import Exact, ExactAgent
 from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
 from tengen.agents.gtp import GtpEngine
@@ -93,6 +94,22 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
     return agent(settings(**values))
 
 
+def load_analyst(spec: str, seed: int | None = None) -> Analyst:
+    """The agent of a spec, as one that analyses; ValueError if it does not search a tree.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(size=5, komi=3.5)
+    >>> *_, last = tengen.load_analyst("zero:go5", seed=1).analyse(state, visits=50)
+    >>> last.visits
+    50
+    """
+    agent = load_agent(spec, seed)
+    if not isinstance(agent, Analyst):
+        agent.close()
+        raise SpecError(f"{spec} searches no tree and cannot analyse: take zero, gumbel, alphago, mcts or uct")
+    return agent
+
+
 def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
     """The kind of a spec and the settings that it gives, nothing loaded; SpecError where it cannot be read.
 
@@ -101,7 +118,7 @@ def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
     """
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
-        raise SpecError(f"no agent with settings is called {kind[:40]!r}: choose from {', '.join(_KINDS)}")
+        raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join(_KINDS)}")
     return kind, _parse(kind, _KINDS[kind][0], text)
 
 
@@ -171,6 +188,20 @@ def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None,
         added["resign"] = 0
     words = [text.strip(), *(f"{name}={value}" for name, value in added.items())]
     return f"{kind}:{','.join(filter(None, words))}" if added else spec
+
+
+def with_settings(spec: str, **settings: int) -> str:
+    """The spec with those of the settings that its kind knows and that it does not give itself.
+
+    >>> with_settings("alphago:alphago9", threads=2), with_settings("uct:playouts=10", threads=2)
+    ('alphago:alphago9,threads=2', 'uct:playouts=10')
+    """
+    kind, _, text = spec.strip().partition(":")
+    if kind not in _KINDS:
+        return spec
+    given, known = _parse(kind, _KINDS[kind][0], text), {field.name for field in fields(_KINDS[kind][0])}
+    added = [f"{name}={value}" for name, value in settings.items() if name in known - given.keys()]
+    return f"{kind}:{','.join(filter(None, [text.strip(), *added]))}" if added else spec
 
 
 def agent_kinds() -> dict[str, str]:

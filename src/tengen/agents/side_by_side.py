@@ -16,7 +16,7 @@ import numpy as np
 from tengen.agents.analysis import Analysis, Analyst, is_solved, of_tree, over
 from tengen.agents.limits import machine_memory
 from tengen.agents.passing import count_now
-from tengen.agents.territory import Surveyor
+from tengen.agents.territory import OwnershipEstimator
 from tengen.agents.tree_search import TreeSearchAgent
 from tengen.games import go
 from tengen.games.game import game_of
@@ -31,6 +31,8 @@ _MOST_LEAVES = 8  # of one tree in a batch
 _VISITS_PER_LEAF = 16  # a search is so many times as long as the leaves that it gives at a time
 _SMALLEST = 128  # visits that a tree has room for at least
 _MOST_POOLS = 4  # kinds of games that are kept ready
+_COUNTING = 2.0  # seconds per move as which reading life and death may take, after a pass
+_LONGEST_ROUND = 0.15  # seconds: slow searches take fewer positions a round, so that nobody waits to be heard
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,18 @@ class SideBySide(Protocol):
         ...
 
     def step(self) -> Iterator[tuple[Hashable, Analysis]]:
-        """Work on all tasks for a moment; yields what is finished, which is then forgotten."""
+        """Work on all tasks for a moment; yields what is finished, which is then forgotten.
+
+        Tasks may be cancelled between two elements.
+        """
         ...
 
     def snapshot(self, key: Hashable) -> Analysis:
         """What is known now of a task that is under way."""
         ...
 
-    def cancel(self, key: Hashable) -> Analysis:
-        """The same, and end it."""
+    def cancel(self, key: Hashable) -> None:
+        """End a task that is under way."""
         ...
 
 
@@ -128,10 +133,9 @@ class OneByOne:
         """The last one."""
         return self._last or Analysis(0, 0.5, ())
 
-    def cancel(self, key: Hashable) -> Analysis:
-        """The last one, and no more."""
+    def cancel(self, key: Hashable) -> None:
+        """Go no further."""
         self._snapshots = None
-        return replace(self.snapshot(key), final=True)
 
 
 # ------------------------------------------------------------------------------------------------ many trees
@@ -144,7 +148,7 @@ class _Search:
     task: Task
     slot: int
     deadline: float
-    surveyor: Surveyor | None
+    estimator: OwnershipEstimator | None
 
 
 class _Pool:
@@ -160,6 +164,7 @@ class _Pool:
         self.free = list(range(trees))[::-1]
         self.searches: dict[Hashable, _Search] = {}
         self.fresh: list[_Search] = []
+        self.width, self.turn = trees, 0  # how many positions a round takes, and with which it begins
 
 
 class ManyTrees:
@@ -185,41 +190,52 @@ class ManyTrees:
         game, slot = pool.searcher.game, pool.free.pop()
         game.load(pool.roots, slot, state)
         if isinstance(state, go.State) and state.last_move == PASS:
-            game.mark_dead(pool.roots, slot, count_now(state).dead)
-        search = _Search(task, slot, self._now() + task.seconds, self._agent.survey(state))
+            game.mark_dead(pool.roots, slot, count_now(state, min(task.seconds, _COUNTING)).dead)
+        search = _Search(task, slot, self._now() + task.seconds, self._agent.ownership_estimator(state))
         pool.searches[key] = search
         pool.fresh.append(search)
         return True
 
     def step(self) -> Iterator[tuple[Hashable, Analysis]]:
         """A round of every pool."""
-        finished = [*self._over.items()]
+        finished: list[tuple[Hashable, Analysis | None]] = [*self._over.items()]
         self._over.clear()
         for pool in self._pools.values():
             if pool.searches:
                 self._begin(pool)
                 self._round(pool)
                 done = [key for key, search in pool.searches.items() if self._is_done(pool, search)]
-                finished += [(key, self.cancel(key)) for key in done]
-        self.filling.positions += len(finished)
-        yield from finished
+                finished += [(key, None) for key in done]
+        for key, known in finished:
+            if known is not None:
+                self.filling.positions += 1
+                yield key, known
+            elif self._is_under_way(key):  # else it was cancelled meanwhile
+                analysis = replace(self.snapshot(key), final=True)
+                self.cancel(key)
+                self.filling.positions += 1
+                yield key, analysis
 
     def snapshot(self, key: Hashable) -> Analysis:
         """What the tree says."""
         pool, search = self._find(key)
         if search in pool.fresh:
             self._begin(pool)
-        return of_tree(pool.searcher, search.slot, search.task.state, search.surveyor)
+        return of_tree(pool.searcher, search.slot, search.task.state, search.estimator)
 
-    def cancel(self, key: Hashable) -> Analysis:
-        """The same; the tree is free again."""
-        analysis = replace(self.snapshot(key), final=True)
-        pool, search = self._find(key)
-        del pool.searches[key]
-        pool.free.append(search.slot)
-        return analysis
+    def cancel(self, key: Hashable) -> None:
+        """The tree is free again."""
+        if self._over.pop(key, None) is None:
+            pool, search = self._find(key)
+            del pool.searches[key]
+            pool.free.append(search.slot)
+            if search in pool.fresh:
+                pool.fresh.remove(search)
 
     # ------------------------------------------------------------------------------------------- private
+
+    def _is_under_way(self, key: Hashable) -> bool:
+        return any(key in pool.searches for pool in self._pools.values())
 
     def _find(self, key: Hashable) -> tuple[_Pool, _Search]:
         return next((pool, pool.searches[key]) for pool in self._pools.values() if key in pool.searches)
@@ -262,8 +278,19 @@ class ManyTrees:
         fewest = min(search.task.visits for search in searches)
         spare = self._positions // len(searches)
         searcher.leaves = max(1, min(spare, _MOST_LEAVES, fewest // _VISITS_PER_LEAF))
-        searcher.step(pool.roots, np.array(sorted(search.slot for search in searches)))
+        slots = sorted(search.slot for search in searches)
+        if len(slots) > pool.width:
+            turn = pool.turn % len(slots)
+            slots = sorted((slots + slots)[turn : turn + pool.width])
+            pool.turn += pool.width
+        began = self._now()
+        searcher.step(pool.roots, np.array(slots))
         searcher.pause()
+        took = self._now() - began
+        if took > _LONGEST_ROUND:
+            pool.width = max(1, len(slots) // 2)
+        elif took < _LONGEST_ROUND / 4:
+            pool.width = min(2 * pool.width, len(pool.searches) + len(pool.free))
         self.filling.leaves += counts.leaves - before[0]
         self.filling.evaluations += counts.evaluations - before[1]
         self.filling.batches += counts.batches - before[2]

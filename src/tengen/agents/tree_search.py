@@ -25,13 +25,15 @@ from tengen.agents.analysis import (
     of_decision,
     of_tree,
     over,
+    with_scores,
 )
 from tengen.agents.continuation import actions_between, fits
 from tengen.agents.explanation import Explanation, explain_root, values_of_moves
 from tengen.agents.limits import Limits
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.stepped_search import SteppedSearch
-from tengen.agents.territory import OwnershipSource, PlayoutOwnership, Surveyor, survey
+from tengen.agents.territory import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
+from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.go import PASS
@@ -122,15 +124,15 @@ class TreeSearchAgent(ABC):
         """
         if watcher is None:
             return self._think(state, seconds)
-        surveyor = self.survey(state)
-        decision = self._think(state, seconds, watch=self._watch(state, watcher, surveyor))
+        estimator = self.ownership_estimator(state)
+        decision = self._think(state, seconds, watch=self._watch(state, watcher, estimator))
         if self._searcher is not None and decision.nodes is not None:  # else it needed no search
-            watcher.show(of_tree(self._searcher, 0, state, surveyor, final=True))
+            watcher.show(of_tree(self._searcher, 0, state, estimator, final=True))
         else:
-            watcher.show(of_decision(decision))
+            watcher.show(with_scores(of_decision(decision), estimator))
         return decision
 
-    def _watch(self, state: AnyState, watcher: Watcher, surveyor: Surveyor | None) -> Callable[[], None]:
+    def _watch(self, state: AnyState, watcher: Watcher, estimator: OwnershipEstimator | None) -> Callable[[], None]:
         """What to call after every round of a search, for a watcher to be shown it now and then."""
         shown = self._clock()
 
@@ -138,7 +140,7 @@ class TreeSearchAgent(ABC):
             nonlocal shown
             if self._clock() - shown >= watcher.interval:
                 assert self._searcher is not None
-                watcher.show(of_tree(self._searcher, 0, state, surveyor))
+                watcher.show(of_tree(self._searcher, 0, state, estimator))
                 shown = self._clock()
 
         return watch
@@ -229,6 +231,8 @@ class TreeSearchAgent(ABC):
         if self._searcher is None and not state.is_over:
             searcher = self._searcher_for(state)
             searcher.warm_up(self._roots(searcher, state), _ONLY)
+            if isinstance(state, go.State):
+                count_now(state, 0.0)
 
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return with the best move so far."""
@@ -262,9 +266,9 @@ class TreeSearchAgent(ABC):
         """The rule that its searches go by."""
         return self._rule()
 
-    def survey(self, state: AnyState) -> Surveyor | None:
+    def ownership_estimator(self, state: AnyState) -> OwnershipEstimator | None:
         """Who estimates the score and the ownership of a position."""
-        return survey(self._ownership(), state)
+        return estimator_for(self._ownership(), state)
 
     # --------------------------------------------------------------------------------------- searching
 
@@ -361,7 +365,7 @@ class TreeSearchAgent(ABC):
         searcher = self._searcher_for(state, replace(limits, simulations=_roomy(limits.simulations)))
         if self._is_ending or _has_passed(state):
             self._count(state, limits.seconds)
-        roots, surveyor = self._roots(searcher, state), self.survey(state)
+        roots, estimator = self._roots(searcher, state), self.ownership_estimator(state)
         searcher.leaves = self._leaves(limits)
         if avoid:
             searcher.forget(_ONLY)
@@ -379,11 +383,11 @@ class TreeSearchAgent(ABC):
                 if self._stop.is_set() or now >= deadline or searcher.is_full() or is_solved(searcher):
                     goes_on = False
                 elif now - shown >= interval:
-                    yield of_tree(searcher, 0, state, surveyor)
+                    yield of_tree(searcher, 0, state, estimator)
                     shown = self._clock()
                     goes_on = self._root is state  # the agent may have been asked something else meanwhile
         if self._root is state:
-            yield of_tree(searcher, 0, state, surveyor, final=True)
+            yield of_tree(searcher, 0, state, estimator, final=True)
 
     # ---------------------------------------------------------------------------------------- deciding
 

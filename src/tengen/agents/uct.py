@@ -12,6 +12,7 @@ from tengen.agents.agent import Decision
 from tengen.agents.analysis import Analysis, Watcher, check_avoided, of_decision, over
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.territory import PlayoutOwnership, estimator_for
 from tengen.agents.uct_analysis import avoid_moves, move_at, of_uct_tree, uct_line
 from tengen.games import go
 from tengen.games.go import EMPTY, PASS, RESIGN
@@ -110,21 +111,20 @@ class UctAgent:
         tree = self._tree_for(state, self._playouts, None if count is not None else _cells_between(self._root, state))
         root, scratch = _root_of(state, count), new_scratch(state.size, state.history)
 
-        played, shown = 0, started
+        shown, estimator = started, estimator_for(PlayoutOwnership(), state)
 
         def run(playouts: int) -> None:
-            nonlocal played, shown
+            nonlocal shown
             simulate(tree, root, scratch, self._parameters, playouts, self._rng)
-            played += playouts
             if watcher is not None and self._clock() - shown >= watcher.interval:
-                watcher.show(of_uct_tree(tree, state, scratch.ownership, played))
+                watcher.show(of_uct_tree(tree, state, estimator))
                 shown = self._clock()
 
         used = self._clock() - started
         done, elapsed = self._search(tree, run, limit and max(0.0, limit * _CLOCK_SHARE - used))
         decision = _best_move(tree, state.size, done, elapsed)
         if watcher is not None:
-            watcher.show(of_uct_tree(tree, state, scratch.ownership, played, final=True))
+            watcher.show(of_uct_tree(tree, state, estimator, final=True))
         return self._refine(decision, state, scratch, done, limit)
 
     def analyse(
@@ -145,6 +145,15 @@ class UctAgent:
         if visits is None and seconds is None:
             visits, seconds = self._playouts, self._seconds
         return self._snapshots(state, visits, math.inf if seconds is None else seconds, interval, avoid)
+
+    def check(self, state: AnyState) -> None:
+        """Get ready to move at once."""
+        if not isinstance(state, go.State):
+            self._in_other_games().check(state)
+        elif self._tree is None and not state.is_over:
+            scratch, rng = new_scratch(state.size, state.history), np.ones(1, np.uint64)
+            simulate(new_tree(10_000), _root_of(state, None), scratch, self._parameters, 2, rng)
+            count_now(state, 0.0)
 
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return soon with the best move so far."""
@@ -192,7 +201,7 @@ class UctAgent:
     def _snapshots(
         self, state: go.State, visits: int | None, seconds: float, interval: float, avoid: Collection[int]
     ) -> Iterator[Analysis]:
-        """What `analyse` yields. Ownership is that of the playouts of this call."""
+        """What `analyse` yields."""
         if state.is_over:
             yield over(state)
             return
@@ -202,25 +211,26 @@ class UctAgent:
         fresh = count is not None or bool(avoid)
         tree = self._tree_for(state, visits, None if fresh else _cells_between(self._root, state))
         root = _root_of(state, None if count is None else replace(count, verdict=Pass.SAFE))
-        scratch, done, chunk = new_scratch(state.size, state.history), 0, _FIRST_CHUNK
+        scratch, chunk = new_scratch(state.size, state.history), _FIRST_CHUNK
+        estimator = estimator_for(PlayoutOwnership(), state)
         if avoid:
-            self._is_partial, done = True, 1
+            self._is_partial = True
             simulate(tree, root, scratch, self._parameters, 1, self._rng)
             avoid_moves(tree, state.size, avoid)
         left = _MOST_VISITS if visits is None else max(visits - int(tree.visits[0]), 0)
         while left or not tree.child_count[0]:
             before, chunk = self._clock(), max(1, min(chunk, left))
             simulate(tree, root, scratch, self._parameters, chunk, self._rng)
-            left, done, now = max(left - chunk, 0), done + chunk, self._clock()
+            left, now = max(left - chunk, 0), self._clock()
             if not left or self._stop.is_set() or now >= deadline:
                 break
             chunk = max(16, min(4 * chunk, int(chunk * _CHUNK_SECONDS / max(now - before, 1e-6))))
             if now - shown >= interval:
-                yield of_uct_tree(tree, state, scratch.ownership, done, avoid)
+                yield of_uct_tree(tree, state, estimator, avoid)
                 shown = self._clock()
                 if self._root is not state:  # the agent was asked something else meanwhile
                     return
-        yield of_uct_tree(tree, state, scratch.ownership, done, avoid, final=True)
+        yield of_uct_tree(tree, state, estimator, avoid, final=True)
 
     def _tree_for(self, state: go.State, playouts: int | None, way: list[int] | None) -> UctTree:
         """The tree kept from the last search, cut down along `way`, the moves made since; None: another game."""

@@ -3,15 +3,13 @@
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tengen.agents.analysis import Analysis, MoveAnalysis, surveyed
-from tengen.agents.territory import PlayoutOwnership, survey
+from tengen.agents.analysis import Analysis, MoveAnalysis, with_scores
+from tengen.agents.territory import OwnershipEstimator
 from tengen.games import go
-from tengen.games.go import BLACK, PASS
+from tengen.games.go import PASS
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell
-from tengen.search.status import on_points
 from tengen.search.uct_tree import UctTree, most_visited
 
 _CERTAIN = 1e9  # visits
@@ -20,13 +18,12 @@ _CERTAIN = 1e9  # visits
 def of_uct_tree(
     tree: UctTree,
     state: go.State,
-    ownership: NDArray[np.int64],
-    playouts: int,
+    estimator: OwnershipEstimator | None,
     avoid: Collection[int] = (),
     *,
     final: bool = False,
 ) -> Analysis:
-    """Of the root, `state`; ownership: int64[P], summed over so many playouts, +1 where a cell ended up Black's.
+    """Of the root, `state`, with scores by `estimator`.
 
     Moves to avoid are left out. A move's prior is the share of its chance by simple tactics in that of all.
     """
@@ -43,13 +40,7 @@ def of_uct_tree(
         pv, counts = uct_line(tree, child, state.size) if visits else ((_move(tree, child, state.size),), (0,))
         won = float(tree.wins[child]) / visits if visits else chance
         moves.append(MoveAnalysis(pv[0], visits, won, float(priors[k]), place, pv, counts))
-    analysis = Analysis(int(tree.visits[0]), chance, tuple(moves), final=final)
-    if not playouts:
-        return surveyed(analysis, survey(PlayoutOwnership(), state))
-    sign = 1 if state.to_play == BLACK else -1
-    owners = (on_points(ownership, state.size) * (sign / playouts)).astype(np.float32)
-    score = float(owners.sum()) - sign * state.compensation
-    return Analysis(analysis.visits, chance, analysis.moves, score, owners, final)
+    return with_scores(Analysis(int(tree.visits[0]), chance, tuple(moves), final=final), estimator)
 
 
 def avoid_moves(tree: UctTree, size: int, avoid: Collection[int]) -> None:

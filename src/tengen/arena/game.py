@@ -36,7 +36,14 @@ class Turn:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """A finished game."""
+    """A finished game.
+
+    >>> import tengen
+    >>> agent = tengen.load_agent("random", seed=1)
+    >>> record = tengen.play_game(agent, agent, tengen.microchess.State.new())
+    >>> record.result == record.state.result(), record.ending == record.state.end_reason
+    (True, True)
+    """
 
     state: AnyState
     """The last position, with all moves behind it; a move that was illegal is not among them."""
@@ -51,6 +58,9 @@ class GameRecord:
     """For a forfeit, what the loser did wrong; else empty."""
     turns: tuple[Turn, ...]
     """What the agents decided, in order. Moves of the opening that they were given are not here."""
+
+    def __repr__(self) -> str:
+        return f"GameRecord({self.result!r}, {self.ending!r}, {self.state.move_number} moves)"
 
 
 def play_game(

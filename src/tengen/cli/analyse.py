@@ -48,8 +48,7 @@ def analyse(
 
     from tengen._files import write_atomically
     from tengen.agents.analysis import NetworkAnalyst
-    from tengen.agents.registry import load_agent
-    from tengen.cli.analysts import as_analyst
+    from tengen.agents.registry import load_analyst
     from tengen.cli.play import read_game
     from tengen.games.game import game_of, game_of_file
     from tengen.serve.review import annotated
@@ -58,7 +57,7 @@ def analyse(
         raise ValueError(f"--out {out} is not possible: there is no folder {out.parent}")
     last = read_game(file, None, given_options(None, rules=rules, komi=komi))
     spec = agent or game_of(last).default_agent
-    analyst = as_analyst(load_agent(spec, seed), spec)
+    analyst = load_analyst(spec, seed)
     usual = _USUAL_VISITS if isinstance(analyst, NetworkAnalyst) else _USUAL_PLAYOUTS
     console = Console(highlight=False)
     try:

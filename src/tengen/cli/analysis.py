@@ -6,7 +6,7 @@ import typer
 
 EPILOG = """[bold]KaTrain[/bold]
 
-Settings > Engine: override the command by [cyan]/full/path/to/tengen analysis --agent zero:go9[/cyan]
+Settings > Engine: override the command by [cyan]/full/path/to/tengen analysis[/cyan]
 (see the path with [cyan]which tengen[/cyan]).
 
 [bold]By hand[/bold]
@@ -18,8 +18,13 @@ Settings > Engine: override the command by [cyan]/full/path/to/tengen analysis -
 
 def analysis(
     agent: Annotated[
-        str, typer.Option(metavar="SPEC", help="Who analyses: zero, gumbel, alphago, mcts or uct.")
-    ] = "alphago:alphago9",
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Who analyses: zero, gumbel, alphago, mcts or uct. Give it several times, and the first that can"
+            " play the board of a query does. By default networks for 9x9, 19x19 and 5x5, and uct for other boards.",
+        ),
+    ] = None,
     visits: Annotated[int, typer.Option(min=1, help="Visits of a position where a query gives no maxVisits.")] = 100,
     positions: Annotated[
         int, typer.Option(min=1, max=4096, help="Positions searched at a time, whose leaves are one batch.")
@@ -41,23 +46,27 @@ def analysis(
     from tengen._kernel_cache import is_cold
 
     if is_cold():
-        print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
+        print(
+            "compiling the rules engine, once: a minute or two; `tengen warm-up` does it now",
+            file=sys.stderr,
+            flush=True,
+        )
 
-    from tengen.agents.registry import load_agent
-    from tengen.cli.analysts import as_analyst
+    from tengen.agents.registry import load_analyst
     from tengen.cli.standard_input import standard_input
     from tengen.serve.kata_server import KataServer
 
-    analyst = as_analyst(load_agent(agent, seed), agent)
+    specs = agent or ["alphago:alphago9", "alphago:go19,lambda=1", "zero:go5", "uct"]
+    named = {spec: load_analyst(spec, seed) for spec in agent or ()}
     server = KataServer(
-        analyst,
+        [lambda spec=spec: named.get(spec) or load_analyst(spec, seed) for spec in specs],  # type: ignore[misc]
         standard_input(),
         sys.stdout.buffer,
         visits=visits,
         positions=positions,
         perspective=report_as.upper(),
     )
-    print(f"{analyst.name} analyses; queries are JSON, one a line", file=sys.stderr, flush=True)
+    print(f"{server.agent(0).name} analyses; queries are JSON, one a line", file=sys.stderr, flush=True)
     with contextlib.redirect_stdout(sys.stderr):
         server.run()
     print(server.filling, file=sys.stderr, flush=True)

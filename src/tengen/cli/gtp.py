@@ -50,7 +50,11 @@ def gtp(
     from tengen._kernel_cache import is_cold
 
     if is_cold():
-        print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
+        print(
+            "compiling the rules engine, once: a minute or two, before the first move; `tengen warm-up` does it now",
+            file=sys.stderr,
+            flush=True,
+        )
 
     from tengen.agents.registry import load_agent
     from tengen.cli.standard_input import standard_input

@@ -50,6 +50,7 @@ from tengen.cli.tables import tables
 from tengen.cli.tournament import tournament
 from tengen.cli.uci import EPILOG as UCI_EPILOG
 from tengen.cli.uci import uci
+from tengen.cli.warm_up import warm_up
 from tengen.cli.web import EPILOG as WEB_EPILOG
 from tengen.cli.web import web
 
@@ -165,6 +166,7 @@ app.command()(explain)
 app.command(epilog=ANALYSE_EPILOG)(analyse)
 app.command()(perft)
 app.command()(agents)
+app.command()(warm_up)
 app.add_typer(solve, name="solve")
 app.add_typer(tables, name="tables")
 app.add_typer(data, name="data")

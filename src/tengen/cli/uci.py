@@ -39,12 +39,17 @@ def uci(
     from tengen._kernel_cache import is_cold
 
     if is_cold():
-        print("compiling the rules engine, once: about a minute", file=sys.stderr, flush=True)
+        print(
+            "compiling the rules engine, once: a minute or two; `tengen warm-up` does it now",
+            file=sys.stderr,
+            flush=True,
+        )
 
-    from tengen.agents.registry import load_agent
+    from tengen.agents.registry import load_agent, read_spec
     from tengen.games.microchess.game import GAME
     from tengen.serve.uci import UciServer
 
+    read_spec(agent)  # the agent itself is loaded once the program has been greeted
     streams = sys.stdin.buffer, sys.stdout.buffer
     options = choose_options(GAME, given_options(None, rules=rules, double_step=double_step), [agent])
     server = UciServer(agent, *streams, options=options, load=lambda spec: load_agent(spec, seed))

@@ -21,7 +21,13 @@ class EncoderError(ValueError):
 
 @dataclass(frozen=True)
 class Encoder(ABC):
-    """A way to show positions to a network."""
+    """A way to show positions to a network.
+
+    >>> import tengen
+    >>> encoder: tengen.Encoder = tengen.get_encoder("stones")
+    >>> encoder.planes, encoder.largest, encoder.meanings[0]
+    (3, 1, 'black stones')
+    """
 
     game: ClassVar[str]
     """The game whose positions it shows."""
@@ -34,6 +40,8 @@ class Encoder(ABC):
     """How many snapshots of the past, the present included, it looks at."""
     ages: bool = field(default=False, kw_only=True)
     """Whether it looks at how long stones have been standing."""
+    largest: int = field(default=1, kw_only=True)
+    """The largest number in its planes."""
 
     @property
     def planes(self) -> int:

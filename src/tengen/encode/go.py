@@ -77,7 +77,7 @@ class GoEncoder(Encoder):
 
 
 GO_ENCODERS = (
-    GoEncoder("oneplane", oneplane.MEANINGS, oneplane.encode_oneplane, past=1),
+    GoEncoder("oneplane", oneplane.MEANINGS, oneplane.encode_oneplane, past=1, largest=2),
     GoEncoder("sevenplane", sevenplane.MEANINGS, sevenplane.encode_sevenplane),
     GoEncoder("simple", simple.MEANINGS, simple.encode_simple),
     GoEncoder("alphago", alphago.MEANINGS, alphago.encode_alphago, ages=True),

@@ -5,6 +5,7 @@ from functools import cache
 from tengen.encode.encoder import Encoder, EncoderError, OwnEncoder
 from tengen.encode.go import GO_ENCODERS
 from tengen.encode.microchess import MICROCHESS_ENCODERS
+from tengen.games.board_game import BoardGame
 from tengen.games.game import game_names, get_game
 
 _OLD_NAMES = {"microchess-seed": "microchess-lecture", "microchess-seed-fixed": "microchess-lecture-fixed"}
@@ -36,6 +37,8 @@ def get_encoder(name: str) -> Encoder:
     if name in _known():
         return _known()[name]
     if name in game_names() and get_game(name).meanings:
-        return OwnEncoder(name, get_game(name).meanings, of=get_game(name))
+        game = get_game(name)
+        is_usual = type(game).encode is BoardGame.encode  # else planes may hold any number
+        return OwnEncoder(name, game.meanings, of=game, largest=1 if is_usual else 255)
     known = [each for game in game_names() for each in encoder_names(game)]
     raise EncoderError(f"there is no encoder {name[:40]!r}: choose from {', '.join(known)}")

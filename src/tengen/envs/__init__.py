@@ -20,16 +20,23 @@ For a training loop of your own, `VectorEnv` plays many games with NumPy arrays 
 ((1000, 17, 5, 5), (1000, 26))
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tengen.envs.vector import Step, VectorEnv
+from tengen.games.state import AnyState
 
-__all__ = ["Step", "VectorEnv", "env", "parallel_env"]
+if TYPE_CHECKING:
+    from pettingzoo import AECEnv, ParallelEnv
+
+    from tengen.envs.solo import SoloEnv
+
+__all__ = ["Step", "VectorEnv", "env", "parallel_env", "solo_env"]
 
 
 def env(
     game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
-) -> Any:
+) -> "AECEnv":
     """A game as a PettingZoo AEC environment.
 
     `options` are those of the game: `size`, `rules`, `komi`, ... Observations are a dict of `observation`,
@@ -51,13 +58,41 @@ def env(
 
 def parallel_env(
     game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
-) -> Any:
+) -> "ParallelEnv":
     """A game as a PettingZoo parallel environment, one move a step: the action of who is not to move is ignored.
 
     `max_cycles` truncates a game after so many steps. All else is as in `env`.
     """
     aec = _aec()
     return aec.turn_based_aec_to_parallel(aec.wrapped(game, options, encoder, max_cycles, render_mode))
+
+
+def solo_env(
+    game: str,
+    *,
+    opponent: Callable[[AnyState], int] | None = None,
+    player: int | None = None,
+    encoder: str = "",
+    **options: Any,
+) -> "SoloEnv":
+    """A game against an opponent as a Gymnasium environment, for libraries that know one agent: Stable-Baselines3, ...
+
+    `opponent` chooses a move for a state; None: random moves. `player`: 1 moves first, 2 second, None is drawn for each
+    game. Observations are the planes, uint8[planes, H, W]; `action_masks()` gives the legal actions.
+
+    >>> import tengen
+    >>> env = tengen.envs.solo_env("tictactoe", player=1)
+    >>> observation, info = env.reset(seed=1)
+    >>> observation.shape, env.action_masks().sum()
+    ((2, 3, 3), np.int64(9))
+    >>> observation, reward, terminated, truncated, info = env.step(4)
+    >>> int(env.action_masks().sum())
+    7
+    """
+    _aec()
+    from tengen.envs.solo import SoloEnv
+
+    return SoloEnv(game, options, encoder, opponent, player)
 
 
 def _aec() -> Any:

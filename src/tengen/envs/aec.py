@@ -68,7 +68,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         self._legal = np.zeros((1, self.spec.batch.actions), np.bool_)
         self._over, self._value = np.zeros(1, np.bool_), np.zeros(1, np.float32)
         mask = spaces.Box(0, 1, (self.spec.batch.actions,), np.int8)
-        planes = spaces.Box(0, 255, self.spec.shape, np.uint8)
+        planes = spaces.Box(0, self.spec.encoder.largest, self.spec.shape, np.uint8)
         self._observation_spaces = {
             agent: spaces.Dict({"observation": planes, "action_mask": mask}) for agent in self.possible_agents
         }

@@ -16,7 +16,14 @@ from tengen.games.options import Options
 
 
 class BatchedGame(ABC):
-    """A game played on many boards at once. `Any` stands for the arrays that `allocate` gives."""
+    """A game played on many boards at once. `Any` stands for the arrays that `allocate` gives.
+
+    >>> import tengen
+    >>> game = tengen.get_game("tictactoe")
+    >>> batch: tengen.BatchedGame = game.batch(game.options())
+    >>> batch.actions, len(batch.allocate(3).squares)
+    (9, 3)
+    """
 
     options: Options
     height: int

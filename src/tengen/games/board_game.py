@@ -5,6 +5,7 @@ is its action: square row * width + column, row 0 being the top, and after the l
 """
 
 from abc import abstractmethod
+from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, EqualByGame, other
 
 _FILES = "abcdefghijklmnopqrstuvwxyz"
 _ONLY = np.zeros(1, np.int64)
+_SQUARE = 40  # of a drawing, in pixels
 
 
 class BoardGame(Game):
@@ -64,6 +66,24 @@ class BoardGame(Game):
             f"{height - row:>{edge}} {' '.join(self.symbols[cell] for cell in cells[row])}" for row in range(height)
         ]
         return "\n".join([*rows, f"{'':>{edge}} {' '.join(_FILES[:width])}"])
+
+    def drawing(self, state: "BoardState") -> str:
+        """The position as SVG: squares with the players' symbols, the last move in red."""
+        height, width = self.shape(state.options)
+        cells = self.cells(state.arrays)[0]
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_SQUARE * width}" height="{_SQUARE * height}"'
+            f' font-family="sans-serif" font-size="{0.7 * _SQUARE:g}" text-anchor="middle">'
+        ]
+        for point, cell in enumerate(cells):
+            row, col = divmod(point, width)
+            place = f'x="{_SQUARE * col}" y="{_SQUARE * row}" width="{_SQUARE}" height="{_SQUARE}"'
+            parts.append(f'<rect {place} fill="#fff" stroke="#333"/>')
+            if cell:
+                x, y = _SQUARE * (col + 0.5), _SQUARE * (row + 0.75)
+                ink = "#c00" if point == state.last_move else "#222"
+                parts.append(f'<text x="{x:g}" y="{y:g}" fill="{ink}">{escape(self.symbols[cell])}</text>')
+        return "".join([*parts, "</svg>"])
 
     def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
         """Two planes: the squares of the player to move, and those of the opponent."""
@@ -175,6 +195,9 @@ class BoardState(EqualByGame):
     def result(self) -> str:
         """Who wins, `draw`, or `?` while the game goes on."""
         return "?" if self._winner is None else self._of.forfeit(self._winner) if self._winner else "draw"
+
+    def _repr_svg_(self) -> str:
+        return self._of.drawing(self)
 
     def move_name(self, move: int) -> str:
         """A move as people write it; ValueError if it is none of this game."""

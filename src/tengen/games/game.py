@@ -117,9 +117,10 @@ class Game(ABC):
     def new(self, options: Any) -> Any:
         """The friendly state that a game with these options begins with."""
 
-    def start(self, **options: Any) -> Any:
+    def start(self, **options: Any) -> AnyState:
         """The same with the options by name, defaults elsewhere: `start(size=9)`."""
-        return self.new(self.options.of(options))
+        state: AnyState = self.new(self.options.of(options))
+        return state
 
     @abstractmethod
     def batch(self, options: Any, past: int = 0, ages: bool = False) -> BatchedGame:

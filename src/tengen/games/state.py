@@ -13,7 +13,13 @@ RESIGN: Final = -2
 
 
 class AnyState(Protocol):
-    """A position with its game behind it. Immutable to its user: `play` returns a new state."""
+    """A position with its game behind it. Immutable to its user: `play` returns a new state.
+
+    >>> import tengen
+    >>> state: tengen.AnyState = tengen.microchess.State.new()
+    >>> state.play(state.legal_moves()[0]).move_number
+    1
+    """
 
     @property
     def game(self) -> str:

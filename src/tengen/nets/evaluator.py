@@ -18,7 +18,15 @@ BACKENDS = ("openvino", "int8", "fastest", "torch")
 
 
 class Evaluator(Protocol):
-    """A network ready to evaluate positions."""
+    """A network ready to evaluate positions.
+
+    >>> import tengen
+    >>> model = tengen.load_model("go5")
+    >>> evaluator: tengen.Evaluator = model.evaluator
+    >>> logits, values = evaluator.evaluate(model.encoder.encode([tengen.go.State.new(size=5)]))
+    >>> logits.shape
+    (1, 26)
+    """
 
     architecture: Architecture
 

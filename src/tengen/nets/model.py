@@ -31,6 +31,10 @@ class Model:
     evaluator: Evaluator
     """The network itself: planes in, logits and values out."""
 
+    def __repr__(self) -> str:
+        card = self.card
+        return f"Model({card.game!r}, size={card.size}, network={card.network!r}, encoder={card.encoder!r})"
+
     def predict(self, states: Sequence[AnyState]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """The policy, float32[B, A] with 0 for illegal actions, and the values for the players to move, float32[B] from
         -1 (lost) to 1 (won), or None if the network has no value head. No state may be over.

@@ -35,7 +35,12 @@ _AT_ONCE = 4096  # positions that a network sees together: larger batches leave 
 
 
 class Leaves(NamedTuple):
-    """Up to L leaves under evaluation, each a position in the game's own arrays."""
+    """Up to L leaves under evaluation, each a position in the game's own arrays.
+
+    >>> import tengen
+    >>> tengen.Leaves._fields
+    ('legal', 'over', 'results', 'logits', 'values', 'rollouts', 'expands')
+    """
 
     legal: NDArray[np.bool_]  # [L, A]
     over: NDArray[np.bool_]  # [L] finished, or known exactly: nothing is asked about these
@@ -60,7 +65,13 @@ def new_leaves(count: int, actions: int) -> Leaves:
 
 
 class LeafEvaluation(Protocol):
-    """Evaluates leaves in batches."""
+    """Evaluates leaves in batches: what your own network has to do. `docs/search.md` has an example.
+
+    >>> import tengen
+    >>> game = tengen.get_game("tictactoe")
+    >>> batch = game.batch(game.options())
+    >>> evaluation: tengen.LeafEvaluation = tengen.PlayoutEvaluation(batch, seed=1)
+    """
 
     def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
         """Fill in logits and values of the first `count` games that are not over; returns how many were computed.

@@ -13,7 +13,17 @@ from tengen.search.tree import Paths, Trees
 
 
 class SearchResult(NamedTuple):
-    """The results of a search in n games."""
+    """The results of a search in n games.
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> game = tengen.get_game("tictactoe")
+    >>> batch = game.batch(game.options())
+    >>> searcher = tengen.Searcher(batch, tengen.PlayoutEvaluation(batch, seed=1), tengen.Puct(), seed=1)
+    >>> result: tengen.SearchResult = searcher.search(batch.allocate(1), np.arange(1), simulations=50)
+    >>> result.visits.shape, int(result.visits.sum())
+    ((1, 9), 50)
+    """
 
     visits: NDArray[np.int32]  # [n, A] N of the root's actions
     policy: NDArray[np.float32]  # [n, A] shares of visits, or Gumbel's improved policy
@@ -23,7 +33,11 @@ class SearchResult(NamedTuple):
 
 
 class SearchRule(Protocol):
-    """Decides where simulations go."""
+    """Decides where simulations go.
+
+    >>> import tengen
+    >>> rule: tengen.SearchRule = tengen.Puct()
+    """
 
     def attach(self, trees: Trees, actions: int) -> None:
         """Get ready for these trees, once."""

@@ -34,7 +34,15 @@ SOLVED_AT_ONCE = 1024  # simulations without an evaluation that a tree gets in o
 
 
 class Trees(NamedTuple):
-    """B trees of up to M nodes."""
+    """B trees of up to M nodes.
+
+    >>> import tengen
+    >>> game = tengen.get_game("tictactoe")
+    >>> batch = game.batch(game.options())
+    >>> trees: tengen.Trees = tengen.Searcher(batch, tengen.PlayoutEvaluation(batch), tengen.Puct(), nodes=100).trees
+    >>> trees.visits.shape
+    (1, 100)
+    """
 
     action: NDArray[np.int16]  # [B, M] what leads to the node, an index of the policy
     first_child: NDArray[np.int32]  # [B, M]

@@ -21,7 +21,7 @@ from typing import BinaryIO, Final, TextIO
 import numpy as np
 
 from tengen import __version__
-from tengen.agents.agent import Agent, AgentError, Trained
+from tengen.agents.agent import Agent, AgentError, NeedsCheck, Trained
 from tengen.agents.analysis import Analyst, Watcher
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.games import go
@@ -29,6 +29,7 @@ from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, form
 from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
 from tengen.games.go.options import GoOptions
+from tengen.games.go.sgf import write_sgf
 from tengen.search.status import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
 from tengen.serve.gtp_cleanup import cleanup_move
@@ -196,14 +197,39 @@ class GtpServer:
     def boardsize(self, arguments: Arguments) -> str:
         size = as_integer(argument(arguments, 0))
         try:
-            self._begin(go.State.new(size, self.state.rules, self.state.komi))
-        except ValueError:
+            state = go.State.new(size, self.state.rules, self.state.komi)
+            try:
+                self._prepare(state)
+            except AgentError:  # the rules may be at fault, which are set by another command
+                self._prepare(go.State.new(size, "chinese"))
+        except (ValueError, AgentError):
             raise GtpError("unacceptable size") from None
+        self._begin(state)
         return ""
 
     def clear_board(self, _: Arguments) -> str:
         self._begin(go.State.new(self.state.size, self.state.rules, self.state.komi))
+        self._prepare_quietly()
         return ""
+
+    def time_settings(self, arguments: Arguments) -> str:
+        self._prepare_quietly()
+        return self.clocks.time_settings(arguments)
+
+    def kgs_time_settings(self, arguments: Arguments) -> str:
+        self._prepare_quietly()
+        return self.clocks.kgs_time_settings(arguments)
+
+    def _prepare(self, state: go.State) -> None:
+        """Load and compile what the first move needs, before a clock runs; AgentError if the agent cannot play this."""
+        if isinstance(self._agent, NeedsCheck):
+            self._agent.check(state)
+
+    def _prepare_quietly(self) -> None:
+        try:
+            self._prepare(self.state)
+        except AgentError:  # as `genmove` will answer
+            pass
 
     def komi(self, arguments: Arguments) -> str:
         try:
@@ -316,6 +342,38 @@ class GtpServer:
     def showboard(self, _: Arguments) -> str:
         return f"\n{self.state}"
 
+    def list_stones(self, arguments: Arguments) -> str:
+        color, state = as_color(argument(arguments, 0)), self.state
+        points = np.flatnonzero(state.stones.ravel() == color).tolist()
+        return " ".join(to_gtp(point, state.size) for point in points)
+
+    def get_komi(self, _: Arguments) -> str:
+        return f"{self.state.komi:g}"
+
+    def query_boardsize(self, _: Arguments) -> str:
+        return str(self.state.size)
+
+    def printsgf(self, arguments: Arguments) -> str:
+        """The game's record; unlike in GNU Go it cannot be written to a file."""
+        if arguments:
+            raise GtpError("printsgf writes no files: without a name it prints the record")
+        text = write_sgf(self.state).decode()
+        return "\n".join(line for line in text.splitlines() if line.strip())
+
+    def cputime(self, _: Arguments) -> str:
+        return f"{time.process_time():.3f}"
+
+    def chat(self, _: Arguments) -> str:
+        """Whatever somebody says: who is playing."""
+        return f"This is Tengen {__version__}, {self._agent.name}."
+
+    def game_over(self, _: Arguments) -> str:
+        """The server has ended the game; the next one begins with `clear_board`."""
+        return ""
+
+    def gogui_analyze_commands(self, _: Arguments) -> str:
+        return "\n".join(_GOGUI_COMMANDS)
+
     # ------------------------------------------------------------------------------------------- private
 
     def _begin(self, state: go.State) -> None:
@@ -361,6 +419,19 @@ class GtpServer:
         self._warned = text
 
 
+_GOGUI_COMMANDS: Final = (
+    "string/Final Score/final_score",
+    "plist/Dead Stones/final_status_list dead",
+    "plist/Stones/list_stones %c",
+    "plist/Move by Search/reg_genmove %c",
+    "string/Rules/kata-get-rules",
+    "string/Komi/get_komi",
+    "hstring/Board/showboard",
+    "hstring/Record/printsgf",
+    "string/Processor Time/cputime",
+)
+"""For the menu of GoGui: a type of output, a name, and the command."""
+
 COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
     "protocol_version": GtpServer.protocol_version,
     "name": GtpServer.engine_name,
@@ -383,10 +454,18 @@ COMMANDS: Final[dict[str, Callable[[GtpServer, Arguments], str]]] = {
     "kgs-genmove_cleanup": GtpServer.genmove_cleanup,
     "reg_genmove": GtpServer.reg_genmove,
     "undo": GtpServer.undo,
-    "time_settings": lambda server, words: server.clocks.time_settings(words),
-    "kgs-time_settings": lambda server, words: server.clocks.kgs_time_settings(words),
+    "time_settings": GtpServer.time_settings,
+    "kgs-time_settings": GtpServer.kgs_time_settings,
     "time_left": lambda server, words: server.clocks.time_left(words),
     "final_score": GtpServer.final_score,
     "final_status_list": GtpServer.final_status_list,
     "showboard": GtpServer.showboard,
+    "list_stones": GtpServer.list_stones,
+    "get_komi": GtpServer.get_komi,
+    "query_boardsize": GtpServer.query_boardsize,
+    "printsgf": GtpServer.printsgf,
+    "cputime": GtpServer.cputime,
+    "kgs-chat": GtpServer.chat,
+    "kgs-game_over": GtpServer.game_over,
+    "gogui-analyze_commands": GtpServer.gogui_analyze_commands,
 }

@@ -8,7 +8,7 @@ does not have are replaced by the nearest, with a warning.
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,6 +30,17 @@ _FLAGS: Final = {
     "includePolicy": "policy",
     "includePVVisits": "pv_visits",
 }
+_SETTINGS: Final = frozenset(
+    "maxVisits maxTime reportAnalysisWinratesAs"
+    # Of KataGo's search, which ours has not: a query with them is answered as one without.
+    " wideRootNoise rootPolicyTemperature rootPolicyTemperatureEarly rootFpuReductionMax fpuReductionMax"
+    " cpuctExploration rootNumSymmetriesToSample ignorePreRootHistory antiMirror analysisIgnorePreRootHistory"
+    " playoutDoublingAdvantage playoutDoublingAdvantagePla staticScoreUtilityFactor dynamicScoreUtilityFactor"
+    " maxPlayouts conservativePass preventCleanupPhase humanSLProfile"
+    " humanSLRootExploreProbWeightful humanSLRootExploreProbWeightless humanSLCpuctPermanent"
+    " humanSLPlaExploreProbWeightful humanSLPlaExploreProbWeightless"
+    " humanSLOppExploreProbWeightful humanSLOppExploreProbWeightless".split()
+)
 
 
 class QueryError(ValueError):
@@ -45,6 +56,8 @@ class Query:
     """What is asked, about one game."""
 
     id: str
+    agent: int = 0
+    """Which of the agents analyses."""
     states: dict[int, go.State] = field(default_factory=dict)
     """The positions to analyse, by their turn."""
     priorities: dict[int, int] = field(default_factory=dict)
@@ -63,10 +76,10 @@ class Query:
     """Fields and what is to be said about them."""
 
 
-def parse_query(given: dict[str, Any], supports: Callable[[go.State], bool]) -> Query:
+def parse_query(given: dict[str, Any], supports: Sequence[Callable[[go.State], bool]]) -> Query:
     """The query of a JSON object whose `id` is a text; QueryError if a field is missing or wrong.
 
-    `supports`: whether the agent can play a game that begins with this position.
+    `supports`: whether each of the agents can play a game that begins with this position.
     """
     query, size = Query(given["id"]), _size(given)
     stones = _pairs(given, "initialStones", size, may_pass=False) if "initialStones" in given else []
@@ -110,9 +123,9 @@ def _first_position(
     size: int,
     stones: list[tuple[int, int]],
     player: int | None,
-    supports: Callable[[go.State], bool],
+    supports: Sequence[Callable[[go.State], bool]],
 ) -> go.State:
-    """Turn 0, by the rules asked for, or by the nearest that the agent can play by."""
+    """Turn 0, by the rules asked for, or by the nearest that the agent can play by, who is the first that can."""
     rules, komi = _rules(given, query), _komi(given)
     placed = {point: color for color, point in stones}
     black, white = ([point for point, color in placed.items() if color == side] for side in (BLACK, WHITE))
@@ -129,14 +142,13 @@ def _first_position(
         except ValueError as error:
             raise QueryError(str(error), "initialStones") from None
 
-    state = position(rules)
-    if not supports(state):
-        other = position(RULES["chinese"])
-        if rules.name == "chinese" or not supports(other):
-            raise QueryError(f"the agent cannot play on {size}x{size} under {rules.name} rules", "boardXSize")
-        query.warnings.append(("rules", f"Rules {rules.name} not supported by the agent, using chinese instead"))
-        state = other
-    return state
+    for query.agent, can_play in enumerate(supports):
+        if can_play(state := position(rules)):
+            return state
+        if rules.name != "chinese" and can_play(state := position(RULES["chinese"])):
+            query.warnings.append(("rules", f"Rules {rules.name} not supported by the agent, using chinese instead"))
+            return state
+    raise QueryError(f"the agent cannot play on {size}x{size} under {rules.name} rules", "boardXSize")
 
 
 def _rules(given: dict[str, Any], query: Query) -> RuleSet:
@@ -182,7 +194,6 @@ def _set_limits(given: dict[str, Any], query: Query) -> None:
     settings = given.get("overrideSettings", {})
     if not isinstance(settings, dict):
         raise QueryError("Must be an object", "overrideSettings")
-    known = {"maxVisits", "maxTime", "reportAnalysisWinratesAs"}
     try:
         query.visits = _integer(settings, "maxVisits", 1, 1 << 50, "maxVisits must be an integer from 1 to 2^50")
         query.seconds = _number(settings, "maxTime", 0.0, 1e20, "maxTime must be a number of seconds") or math.inf
@@ -192,7 +203,7 @@ def _set_limits(given: dict[str, Any], query: Query) -> None:
     except QueryError as error:
         raise QueryError(f"Could not set settings: {error}", "overrideSettings") from None
     query.perspective = perspective or None
-    unknown = ",".join(str(name) for name in settings if name not in known)
+    unknown = ",".join(str(name) for name in settings if name not in _SETTINGS)
     if unknown:
         query.warnings.append(("overrideSettings", f"Unknown config params: {unknown[:500]}"))
     query.visits = _integer(given, "maxVisits", 1, 1 << 50, "Must be an integer from 1 to 2^50") or query.visits

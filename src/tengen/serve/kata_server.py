@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, Final, TextIO
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from tengen import __version__
 from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, Analyst
-from tengen.agents.side_by_side import Task, side_by_side
+from tengen.agents.side_by_side import SideBySide, Task, side_by_side
 from tengen.games import go
 from tengen.games.go import BLACK
 from tengen.serve.kata_fields import move_fields, root_fields
@@ -53,7 +54,7 @@ class KataServer:
 
     def __init__(
         self,
-        agent: Analyst,
+        agents: Sequence[Callable[[], Analyst]],
         queries: BinaryIO,
         answers: BinaryIO,
         *,
@@ -63,30 +64,48 @@ class KataServer:
         log: TextIO | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`visits`: where a query names none. `positions`: how many are analysed at a time. `perspective`: whose
+        """`agents`: the first that can play a query's game analyses it; all but the first are loaded when they are
+        wanted. `visits`: where a query names none. `positions`: how many are analysed at a time. `perspective`: whose
         numbers are reported, BLACK, WHITE or SIDETOMOVE."""
         if perspective not in PERSPECTIVES:
             raise ValueError(f"the perspective is {perspective}: choose from {', '.join(PERSPECTIVES)}")
-        self._agent, self._input, self._output = agent, queries, answers
+        self._makers, self._input, self._output = agents, queries, answers
+        self._agents: dict[int, Analyst] = {}
+        self._searches: dict[int, SideBySide] = {}
+        self.agent(0)
         self._visits, self._perspective, self._room = visits, perspective, positions
         self._log, self._now = log or sys.stderr, now
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
         self._waiting: list[tuple[int, int, _Position]] = []  # a heap: the highest priority first, then the first
         self._under_way: dict[int, _Position] = {}
         self._numbers = itertools.count()
-        self._search = side_by_side(agent, positions, now)
         self._has_ended = False
 
     @property
     def filling(self) -> str:
         """One line: how many positions there were, and how full the batches."""
-        filling = self._search.filling
-        if not filling.batches:
-            return f"{filling.positions} positions"
-        return (
-            f"{filling.positions} positions, {filling.leaves} leaves in {filling.batches} batches of up to"
-            f" {filling.room}, filled to {filling.share:.0%}; {filling.evaluations} evaluations"
-        )
+        lines = []
+        for search in self._searches.values():
+            filling = search.filling
+            lines.append(f"{filling.positions} positions")
+            if filling.batches:
+                lines[-1] += (
+                    f", {filling.leaves} leaves in {filling.batches} batches of up to {filling.room}, filled to"
+                    f" {filling.share:.0%}; {filling.evaluations} evaluations"
+                )
+        return "; ".join(lines) or "0 positions"
+
+    def agent(self, number: int) -> Analyst:
+        """One of the agents, loaded if it has not been yet."""
+        if number not in self._agents:
+            self._agents[number] = self._makers[number]()
+        return self._agents[number]
+
+    def _search(self, number: int) -> SideBySide:
+        """Where that agent's positions are searched."""
+        if number not in self._searches:
+            self._searches[number] = side_by_side(self.agent(number), self._room, self._now)
+        return self._searches[number]
 
     def run(self) -> None:
         """Answer every query."""
@@ -94,14 +113,17 @@ class KataServer:
         try:
             while self._listen():
                 self._fill()
-                for key, analysis in self._search.step():
-                    assert isinstance(key, int)
-                    self._report(self._under_way.pop(key), analysis)
+                for search in [*self._searches.values()]:
+                    for key, analysis in search.step():
+                        assert isinstance(key, int)
+                        self._report(self._under_way.pop(key), analysis)
+                        self._hear()
                 self._report_during_search()
         except BrokenPipeError:
             return
         finally:
-            self._agent.close()
+            for agent in self._agents.values():
+                agent.close()
 
     # --------------------------------------------------------------------------------------------- input
 
@@ -115,18 +137,28 @@ class KataServer:
 
     def _listen(self) -> bool:
         """Take the lines that have come, waiting for one if there is nothing to do; False once all is done."""
-        while True:
-            is_idle = not (self._waiting or self._under_way)
-            if is_idle and self._has_ended:
+        self._hear()
+        while not (self._waiting or self._under_way):
+            if self._has_ended:
                 return False
+            self._take(self._lines.get())
+            self._hear()
+        return True
+
+    def _hear(self) -> None:
+        """Take the lines that have come."""
+        while True:
             try:
-                line = self._lines.get(block=is_idle and not self._has_ended)
+                line = self._lines.get(block=False)
             except queue.Empty:
-                return True
-            if line is None:
-                self._has_ended = True
-            elif line.strip():
-                self.obey(line)
+                return
+            self._take(line)
+
+    def _take(self, line: bytes | None) -> None:
+        if line is None:
+            self._has_ended = True
+        elif line.strip():
+            self.obey(line)
 
     def obey(self, line: bytes) -> None:
         """Do what a line asks for. It never raises, but for BrokenPipeError."""
@@ -155,15 +187,15 @@ class KataServer:
             self._send({"error": f"internal error: {type(error).__name__}: {error}"[:500], **named})
 
     def _enqueue(self, given: dict[str, Any]) -> None:
-        query = parse_query(given, self._supports)
+        query = parse_query(given, [partial(self._supports, number) for number in range(len(self._makers))])
         for name, text in query.warnings:
             self._send({"id": query.id, "field": name, "warning": text})
         for turn, priority in query.priorities.items():
             heapq.heappush(self._waiting, (-priority, next(self._numbers), _Position(query, turn)))
 
-    def _supports(self, state: go.State) -> bool:
+    def _supports(self, number: int, state: go.State) -> bool:
         try:
-            self._agent.analyse(state)
+            self.agent(number).analyse(state)
         except AgentError:
             return False
         return True
@@ -173,17 +205,18 @@ class KataServer:
         if action == "query_version":
             given = {**given, "version": __version__, "git_hash": "<omitted>"}
         elif action == "query_models":
-            model = {"name": self._agent.name, "internalName": self._agent.name, "maxBatchSize": self._room,
-                     "usesHumanSLProfile": False, "version": 1, "usingFP16": "false"}  # fmt: skip
-            given = {**given, "models": [model]}
+            about = {"maxBatchSize": self._room, "usesHumanSLProfile": False, "version": 1, "usingFP16": "false"}
+            names = [agent.name for agent in self._agents.values()]
+            given = {**given, "models": [{"name": name, "internalName": name, **about} for name in names]}
         elif action in ("terminate", "terminate_all"):
             self._terminate(given)
+            return
         elif action != "clear_cache":  # nothing outlives the analysis of a position but what a network said of others
             raise QueryError(f"'action' field must be one of {', '.join(_ACTIONS)}")
         self._send(given)
 
     def _terminate(self, given: dict[str, Any]) -> None:
-        """End positions that wait or are under way."""
+        """Confirm, and end positions that wait or are under way: they have no results."""
         wanted, turns = given.get("terminateId"), given.get("turnNumbers")
         if given["action"] == "terminate" and not isinstance(wanted, str):
             message = 'Requests for a terminate action must have a string "terminateId" field'
@@ -196,12 +229,15 @@ class KataServer:
             named = given["action"] == "terminate_all" or position.query.id == wanted
             return named and (turns is None or position.turn in turns)
 
+        self._send(given)
         for entry in [entry for entry in self._waiting if is_meant(entry[2])]:
             self._waiting.remove(entry)
             self._report(entry[2], None)
         heapq.heapify(self._waiting)
         for key in [key for key, position in self._under_way.items() if is_meant(position)]:
-            self._report(self._under_way.pop(key), self._search.cancel(key))
+            position = self._under_way.pop(key)
+            self._search(position.query.agent).cancel(key)
+            self._report(position, None)
 
     # -------------------------------------------------------------------------------------------- searching
 
@@ -223,7 +259,7 @@ class KataServer:
         if avoid and not set(state.legal_moves()) - avoid:
             avoid = frozenset()
         task = Task(state, query.visits or self._visits, query.seconds, avoid)
-        if not self._search.start(key, task):
+        if not self._search(query.agent).start(key, task):
             return False
         position.next_report = self._now() + query.first_report
         self._under_way[key] = position
@@ -233,7 +269,7 @@ class KataServer:
         for key, position in self._under_way.items():
             if self._now() >= position.next_report:
                 position.next_report = self._now() + position.query.report_every
-                analysis = self._search.snapshot(key)
+                analysis = self._search(position.query.agent).snapshot(key)
                 if analysis.visits:
                     self._report(position, analysis, is_final=False)
 

@@ -61,6 +61,16 @@ class Review:
         """The same for all positions."""
         return [_first_players(self.analyses.get(k), state) for k, state in enumerate(self.states)]
 
+    def point_losses(self) -> list[float]:
+        """What each move cost the player who made it, in points, where the positions before and after have a score."""
+        losses, states = [], self.states
+        for number in range(1, len(states)):
+            before, after = self.analyses.get(number - 1), self.analyses.get(number)
+            if before is not None and after is not None:
+                points = _points_lost(before, after, states[number - 1], states[number])
+                losses += [] if points is None else [points]
+        return losses
+
     def mistakes(self) -> list[Mistake]:
         """Moves that lost some of the chance to win, the worst first."""
         states, found = self.states, []
@@ -72,7 +82,7 @@ class Review:
                 continue
             sign = 1 if states[number].to_play == state.to_play else -1  # else someone moved out of turn
             left = after.chance if sign > 0 else 1 - after.chance
-            points = None if before.score is None or after.score is None else before.score - sign * after.score
+            points = _points_lost(before, after, state, states[number])
             best, played = before.moves[0], name_of(state, move)
             chance = max(before.chance, best.chance)
             if left < chance:
@@ -147,6 +157,13 @@ def lead(score: float, state: AnyState) -> str:
     """`Black leads by 3.5`, of a score of the player to move."""
     ahead = state.to_play if score >= 0 else 3 - state.to_play
     return f"{game_of(state).players[ahead - 1]} leads by {abs(score):.1f}"
+
+
+def _points_lost(before: Analysis, after: Analysis, state: AnyState, following: AnyState) -> float | None:
+    """The points that the move from `state` to `following` cost; None where a score is unknown."""
+    if before.score is None or after.score is None:
+        return None
+    return before.score - (after.score if following.to_play == state.to_play else -after.score)
 
 
 def _first_players(analysis: Analysis | None, state: AnyState) -> float | None:

@@ -9,6 +9,7 @@ are an option too. A draw by repetition or by counting ends our games but not ev
 plays on, so do we, from the same board with the past forgotten.
 """
 
+import math
 import sys
 import threading
 import time
@@ -19,12 +20,14 @@ from typing import BinaryIO, Final, TextIO
 
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck, Stoppable, Trained
+from tengen.agents.analysis import Analysis, Analyst, Watcher
 from tengen.agents.centipawns import centipawns
-from tengen.agents.registry import load_agent, with_limit
+from tengen.agents.registry import load_agent, with_limit, with_settings
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, variant_name
 from tengen.games.microchess.game import GAME
 from tengen.games.microchess.options import MicrochessOptions
+from tengen.search.searcher import NODE_BYTES
 from tengen.serve.uci_protocol import (
     GoCommand,
     parse_go,
@@ -36,6 +39,9 @@ from tengen.serve.uci_protocol import (
 
 _VARIANTS: Final = {variant_name(double_step): double_step for double_step in (True, False)}
 _FIRST_SLICE, _LONGEST_SLICE = 0.2, 5.0  # of endless thinking, for agents that cannot be stopped
+_INFO_INTERVAL = 0.5  # seconds between two reports on a search
+_MOST_LINES, _MOST_THREADS, _MOST_HASH = 20, 64, 65_536  # of MultiPV, Threads and Hash (megabytes)
+_MOST_NODES = 200_000_000
 _PATIENCE: Final = 2.0  # seconds that `quit` waits for a thought to end
 _PATIENCE_TO_LOAD: Final = 60.0  # and for one that can be stopped: it ends at once, unless kernels are still loading
 
@@ -62,8 +68,11 @@ class UciServer:
         self._input, self._output, self._log = commands, answers, log or sys.stderr
         self._writing = threading.Lock()
         self._load, self._spec = load, spec
-        self._limited = with_limit(spec, timed=True)
-        self._agent = self._loaded(spec, self._limited)
+        self._threads: int | None = None
+        self._hash: int | None = None
+        self._lines = 1
+        self._limited = self._with_limit(timed=True)
+        self._kept: Agent | None = None
         self._options, self._overhead = options or MicrochessOptions(), 10
         self._warned: str | None = None
         self._positions: list[microchess.State] = []
@@ -71,6 +80,13 @@ class UciServer:
         self._thread: threading.Thread | None = None
         self._endless = False
         self._stop = threading.Event()
+
+    @property
+    def _agent(self) -> Agent:
+        """Loaded when it is first wanted, so that the program has its `uciok` before."""
+        if self._kept is None:
+            self._kept = self._loaded(self._spec, self._limited)
+        return self._kept
 
     @property
     def state(self) -> microchess.State:
@@ -91,9 +107,10 @@ class UciServer:
         except BrokenPipeError:
             pass
         finally:
-            self._halt(_PATIENCE_TO_LOAD if isinstance(self._agent, Stoppable) else _PATIENCE)
-            if self._thread is None:
-                self._agent.close()
+            if self._kept is not None:
+                self._halt(_PATIENCE_TO_LOAD if isinstance(self._kept, Stoppable) else _PATIENCE)
+                if self._thread is None:
+                    self._kept.close()
 
     def obey(self, line: str) -> None:
         """Do what one line says. It never raises, but for BrokenPipeError."""
@@ -124,6 +141,9 @@ class UciServer:
             f"option name Rules type combo default {self._options.rules} {rules}",
             f"option name Agent type string default {self._spec}",
             f"option name Move Overhead type spin default {self._overhead} min 0 max 5000",
+            f"option name MultiPV type spin default {self._lines} min 1 max {_MOST_LINES}",
+            f"option name Threads type spin default 1 min 1 max {_MOST_THREADS}",
+            f"option name Hash type spin default 64 min 1 max {_MOST_HASH}",
             "uciok",
         )
 
@@ -151,11 +171,15 @@ class UciServer:
         elif name == "rules":
             self._options, self._positions = replace(self._options, rules=value), []
         elif name == "agent":
-            self._use(value, with_limit(value, timed=True))
+            self._use(value, self._with_limit(value, timed=True))
         elif name == "move overhead":
-            if not value.isdecimal():
-                raise ValueError(f"Move Overhead is a number of milliseconds, not {value[:40]!r}")
-            self._overhead = min(5000, int(value[:9]))
+            self._overhead = _spin("Move Overhead", value, 0, 5000)
+        elif name == "multipv":
+            self._lines = _spin("MultiPV", value, 1, _MOST_LINES)
+        elif name == "threads":
+            self._threads = _spin("Threads", value, 1, _MOST_THREADS)
+        elif name == "hash":
+            self._hash = _spin("Hash", value, 1, _MOST_HASH)
         else:
             raise ValueError(f"there is no option {name[:40]!r}")
 
@@ -183,7 +207,8 @@ class UciServer:
             self._send(f"info depth 0 score {'mate 0' if state.in_check else 'cp 0'}", "bestmove (none)")
             return
         try:
-            self._use(self._spec, with_limit(self._spec, nodes=request.nodes, depth=request.depth, timed=request.timed))
+            limits = {"nodes": request.nodes, "depth": request.depth, "timed": request.timed}
+            self._use(self._spec, self._with_limit(**limits))  # type: ignore[arg-type]
         except (ValueError, OSError, AgentError) as error:  # whatever happens, the program waits for a move
             self._send(f"info string {printable(str(error))}", "bestmove (none)")
             return
@@ -216,11 +241,13 @@ class UciServer:
         """Decide and say so; in the thread that belongs to it."""
         began = time.monotonic()
         try:
-            decision = self._decide(state, request)
+            decision = self._decide(state, request, began)
             if request.endless:
                 self._stop.wait()
             move = self._playable(state, decision, request)
-            self._send(self._info(state, decision, time.monotonic() - began), f"bestmove {state.move_name(move)}")
+            if not isinstance(self._agent, Analyst):  # others have shown their search
+                self._send(self._info(state, decision, time.monotonic() - began))
+            self._send(f"bestmove {state.move_name(move)}")
         except BrokenPipeError:
             return
         except Exception as error:  # whatever the agent did, the program waits for a line
@@ -229,25 +256,73 @@ class UciServer:
             text = printable(f"{self._agent.name} failed: {type(error).__name__}: {error}")
             self._send(f"info string {text}", "bestmove (none)")
 
-    def _decide(self, state: microchess.State, request: GoCommand) -> Decision:
+    def _decide(self, state: microchess.State, request: GoCommand, began: float) -> Decision:
         agent = self._agent
+        seconds = request.seconds(0 if state.to_play == WHITE else 1, self._overhead)
+        if isinstance(agent, Analyst):
+            watcher = Watcher(lambda analysis: self._show(state, analysis, began), _INFO_INTERVAL)
+            avoid = set(state.legal_moves()) - self._allowed(state, request)
+            return (
+                self._among(agent, state, request, seconds, avoid, watcher)
+                if avoid
+                else agent.choose(state, seconds, watcher)
+            )
         if not request.endless:
-            return agent.choose(state, request.seconds(0 if state.to_play == WHITE else 1, self._overhead))
+            return agent.choose(state, seconds)
         if isinstance(agent, Stoppable) or self._limited == self._spec:
             return agent.choose(state)
-        seconds = _FIRST_SLICE  # it would think for ever: ask again and again, until someone has had enough
+        slice_ = _FIRST_SLICE  # it would think for ever: ask again and again, until someone has had enough
         while True:
-            decision = agent.choose(state, seconds)
+            decision = agent.choose(state, slice_)
             if self._stop.wait(0.001):
                 return decision
-            seconds = min(2 * seconds, _LONGEST_SLICE)
+            slice_ = min(2 * slice_, _LONGEST_SLICE)
+
+    def _among(
+        self,
+        agent: Analyst,
+        state: microchess.State,
+        request: GoCommand,
+        seconds: float | None,
+        avoid: set[int],
+        watcher: Watcher,
+    ) -> Decision:
+        """The best of the moves that the program allows, by a search of these alone."""
+        seconds = math.inf if request.endless else seconds
+        limits = {} if seconds is None and request.nodes is None else {"seconds": seconds, "visits": request.nodes}
+        last = None
+        for last in agent.analyse(state, interval=watcher.interval, avoid=avoid, **limits):  # type: ignore[arg-type]
+            watcher.show(last)
+            if self._stop.is_set():
+                break
+        if last is None or not last.moves:
+            return agent.choose(state, _FIRST_SLICE)
+        best = last.moves[0]
+        visits = {each.move: each.visits for each in last.moves if each.visits}
+        return Decision(best.move, last.chance, visits, pv=best.pv, nodes=last.visits)
+
+    def _allowed(self, state: microchess.State, request: GoCommand) -> set[int]:
+        """The moves to choose from: those that the program names, or all."""
+        legal, named = state.legal_moves(), set(request.moves)
+        return {move for move in legal if state.move_name(move) in named} or set(legal)
+
+    def _show(self, state: microchess.State, analysis: Analysis, began: float) -> None:
+        """The best lines so far, as `info`."""
+        milliseconds = int(1000 * (time.monotonic() - began))
+        nodes = sum(move.visits for move in analysis.moves)
+        nps = int(1000 * nodes / max(1, milliseconds))
+        for number, move in enumerate(analysis.moves[: self._lines], 1):
+            chance = analysis.chance if number == 1 else move.chance
+            of_many = f" multipv {number}" if self._lines > 1 else ""
+            pv = " ".join(state.move_name(each) for each in move.pv)
+            self._send(
+                f"info depth {max(1, len(move.pv))}{of_many} score cp {centipawns(chance)}"
+                f" nodes {nodes} nps {nps} time {milliseconds} pv {pv}"
+            )
 
     def _playable(self, state: microchess.State, decision: Decision, request: GoCommand) -> int:
         """The move decided on, or the best of those that the program allows; UCI cannot resign."""
-        allowed = state.legal_moves()
-        if request.moves:
-            named = set(request.moves)
-            allowed = [move for move in allowed if state.move_name(move) in named] or allowed
+        allowed = self._allowed(state, request)
         if decision.move in allowed:
             return decision.move
         if decision.move != RESIGN and state.why_illegal(decision.move) is not None:
@@ -277,8 +352,8 @@ class UciServer:
         deadline = None if patience is None else time.monotonic() + patience
         while self._thread is not None:
             # Again and again, since the thread may not have come to its agent yet.
-            if isinstance(self._agent, Stoppable):
-                self._agent.stop()
+            if isinstance(self._kept, Stoppable):
+                self._kept.stop()
             self._thread.join(0.02)
             if not self._thread.is_alive():
                 self._thread = None
@@ -293,11 +368,21 @@ class UciServer:
 
     def _use(self, spec: str, limited: str) -> None:
         """Let another agent play, if it is another."""
-        if limited != self._limited:
+        if limited != self._limited or self._kept is None:
             agent = self._loaded(spec, limited)
-            self._agent.close()
-            self._agent, self._limited = agent, limited
+            if self._kept is not None:
+                self._kept.close()
+            self._kept, self._limited = agent, limited
         self._spec = spec
+
+    def _with_limit(
+        self, spec: str | None = None, *, nodes: int | None = None, depth: int | None = None, timed: bool = False
+    ) -> str:
+        """The spec with limits, and with the program's threads and memory where its kind has such settings."""
+        settings = {} if self._threads is None else {"threads": self._threads}
+        if self._hash is not None:
+            settings["nodes"] = min(max(10_000, (self._hash << 20) // NODE_BYTES), _MOST_NODES)
+        return with_limit(with_settings(spec or self._spec, **settings), nodes=nodes, depth=depth, timed=timed)
 
     def _warn(self, state: microchess.State) -> None:
         """Report, once for each rule set, that the agent's model was trained with another."""
@@ -324,6 +409,13 @@ class UciServer:
                 self._output.flush()
             except ValueError:  # the stream is closed
                 raise BrokenPipeError from None
+
+
+def _spin(name: str, value: str, least: int, most: int) -> int:
+    """The value of an option that is a number, brought within its bounds."""
+    if not (value.isascii() and value.isdecimal()):
+        raise ValueError(f"{name} is a number from {least} to {most}, not {value[:40]!r}")
+    return min(most, max(least, int(value[:9])))
 
 
 def _resumed(state: microchess.State) -> microchess.State:

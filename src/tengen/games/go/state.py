@@ -13,7 +13,7 @@ all its states, and a move (list the legal ones, choose, play) 2.4 us on 5x5 and
 import weakref
 from collections.abc import Callable, Iterable
 from operator import index
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,7 @@ class State(EqualByGame):
         "to_play": "Whose turn it is: BLACK or WHITE.",
     }
 
-    game: ClassVar[str] = "go"
+    game: str = "go"
     previous: "State | None"
     last_move: int | None
     last_color: int

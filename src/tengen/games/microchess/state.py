@@ -4,7 +4,7 @@ Immutable to its user: `play` returns a new state and leaves this one alone. All
 (self-play, search, encoding) calls those kernels on many boards and never comes through here.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class State(EqualByGame):
         "previous",
     )
 
-    game: ClassVar[str] = "microchess"
+    game: str = "microchess"
     previous: "State | None"
     last_move: int | None
     in_check: bool
