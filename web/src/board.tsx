@@ -5,6 +5,7 @@ import { columnName, pointName, squaresOf, type View } from "./shapes";
 import { of, t } from "./words";
 
 const U = 40; // units of a cell
+const WIDEST: Record<string, number> = { squares: 30, chess: 60 }; // rem
 const RANK = "qrbn"; // pieces to promote to, the strongest first
 
 export interface Mark {
@@ -66,9 +67,10 @@ export function Board(props: BoardProps) {
   const active = onMove !== undefined || onPoint !== undefined;
 
   function at(event: PointerEvent | MouseEvent): number | null {
-    const box = svg.current!.getBoundingClientRect();
-    const col = Math.floor((((event.clientX - box.left) / box.width) * width - edge) / U);
-    const row = Math.floor((((event.clientY - box.top) / box.height) * height - edge) / U);
+    const matrix = svg.current!.getScreenCTM(); // knows zoom, and margins where the window is not of the board's shape
+    if (matrix === null) return null;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const [col, row] = [Math.floor((x - edge) / U), Math.floor((y - edge) / U)];
     if (col < 0 || row < 0 || col >= view.cols || row >= view.rows) return null;
     const index = row * view.cols + col;
     return flip ? spots - 1 - index : index;
@@ -135,7 +137,7 @@ export function Board(props: BoardProps) {
   return (
     <div
       class={`board ${view.board} ${active ? "active" : ""} ${small ? "small" : ""}`}
-      style={{ aspectRatio: `${width} / ${height}`, "--units": scale, "--widest": `${Math.max(26, view.cols * 7.5)}rem` }}
+      style={{ aspectRatio: `${width} / ${height}`, "--units": scale, "--shape": width / height, "--widest": `${WIDEST[view.board] ?? Math.max(26, view.cols * 7.5)}rem` }}
       tabIndex={active ? 0 : undefined}
       role={active ? "application" : "img"}
       aria-label={active ? t("boardLabel") : describe(view)}
