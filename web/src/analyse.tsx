@@ -278,30 +278,18 @@ function mistakesOf(tree: StudyTree, line: number[], graph: GraphView): { node: 
   }).sort((a, b) => b.loss - a.loss).slice(0, 5);
 }
 
-export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer, shown: MoveInfo | undefined): Map<number, Mark> {
-  const marks = new Map<number, Mark>();
+export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer, shown: MoveInfo | undefined): Mark[] {
   if (shown && position.board === "go") {
-    shown.pv.slice(0, 12).forEach((move, i) => {
-      const [spot] = squaresOf(position, move);
-      if (spot !== undefined && !marks.has(spot)) marks.set(spot, { text: String(i + 1), stone: ((position.toPlay - 1 + i) % 2) + 1 });
-    });
-    return marks;
+    return shown.pv.slice(0, 12).flatMap((move, i): Mark[] => squaresOf(position, move).map((at) => ({ at, text: String(i + 1), stone: ((position.toPlay - 1 + i) % 2) + 1 })));
   }
-  const from = (move: MoveInfo) => (position.board === "chess" ? squaresOf(position, move.move)[0] : undefined);
-  if (shown) {
-    const spot = squaresOf(position, shown.move).at(-1);
-    if (spot !== undefined) marks.set(spot, { text: (shown.chance * 100).toFixed(0), sub: brief(shown.visits), tone: shown === best[0] ? "best" : "good", from: from(shown) });
-    return marks;
-  }
-  if (layer !== "candidates") return marks;
+  if (!shown && layer !== "candidates") return [];
   const most = Math.max(1, ...best.map((move) => move.visits));
-  [...best].reverse().forEach((move) => {
-    const spot = squaresOf(position, move.move).at(-1);
-    if (spot === undefined || move.visits < most * 0.02) return;
-    const tone = move === best[0] ? "best" : move.visits > most * 0.2 ? "good" : "plain";
-    marks.set(spot, { text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone, from: from(move) });
+  return (shown ? [shown] : best.filter((move) => move.visits >= most * 0.02)).flatMap((move): Mark[] => {
+    const squares = squaresOf(position, move.move);
+    const tone = move === best[0] ? "best" : shown || move.visits > most * 0.2 ? "good" : "plain";
+    const from = position.board === "chess" ? squares[0] : undefined;
+    return squares.length === 0 ? [] : [{ at: squares.at(-1)!, text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone, from }];
   });
-  return marks;
 }
 
 export function heatOf(position: StudyPosition, known: AnalysisView | null, layer: Layer): Map<number, number> | undefined {

@@ -7,10 +7,10 @@ import { Learn } from "./learn";
 import { Match, MatchStart } from "./match";
 import { Play } from "./play";
 import { Setup } from "./setup";
-import { type Catalogue } from "./shapes";
+import { type Catalogue, type View } from "./shapes";
 import { setSound, soundIsOn } from "./sound";
 import { ask, useConnected, useTopic } from "./talk";
-import { currentLanguage, setLanguage, t, type Word } from "./words";
+import { currentLanguage, of, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
@@ -30,6 +30,12 @@ function App() {
   useConnected(() => void ask<Catalogue>("hello").then(setCatalogue), []);
   const [part, rest] = route.replace(/^#\/?/, "").split("/");
   const shown = PARTS.includes(part as Word) ? part : "play";
+  const board = useTopic<View>(shown === "play" ? "game" : "position");
+  const run = shown === "learn" && rest ? decodeURIComponent(rest) : "";
+  useEffect(() => {
+    const what = rest && board && shown !== "match" && shown !== "learn" ? `${of("game", board.game)} ${board.cols}×${board.rows}` : run;
+    document.title = [what, t(shown as Word), "Tengen"].filter(Boolean).join(" · ");
+  }, [route, language, board?.game, board?.cols]);
   return (
     <div class="page" key={language}>
       <header>

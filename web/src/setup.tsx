@@ -212,6 +212,10 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
 
 const LARGEST = 900_000; // bytes of a record
 
+function isTooLarge(text: string): boolean {
+  return text.length > LARGEST || new TextEncoder().encode(text).length > LARGEST;
+}
+
 /** A place to drop, choose or paste a record. */
 export function OpenRecord({ onText }: { onText: (text: string) => void }) {
   const [over, setOver] = useState(false);
@@ -237,7 +241,7 @@ export function OpenRecord({ onText }: { onText: (text: string) => void }) {
           {t("load")}…
           <input type="file" class="unseen" accept=".sgf,.pgn,.json,text/plain" onChange={(e) => read(e.currentTarget.files?.[0])} />
         </label>
-        <button type="button" disabled={!text.trim()} onClick={() => onText(text)}>{t("goOn")}</button>
+        <button type="button" disabled={!text.trim()} onClick={() => { const large = isTooLarge(text); setProblem(large ? t("tooLarge") : ""); if (!large) onText(text); }}>{t("goOn")}</button>
       </div>
       {problem && <p class="problem" role="alert">{problem}</p>}
     </section>

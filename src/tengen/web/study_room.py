@@ -19,7 +19,7 @@ from tengen.web.live_analysis import (
     view_of_analysis,
 )
 from tengen.web.opponents import analysts_for
-from tengen.web.positions import view_of
+from tengen.web.positions import mover_of, view_of
 from tengen.web.stored_games import StoredGames, names, new_id
 from tengen.web.study import Study, read_study, study_of
 from tengen.web.thinking import Thinking
@@ -229,16 +229,9 @@ def _tree(desk: Desk) -> Message:
         "result": study.result,
         "parents": [node.parent for node in study.nodes],
         "moves": [node.move for node in study.nodes],
-        "movers": [_mover(node.state) for node in study.nodes],
+        "movers": [mover_of(node.state) for node in study.nodes],
         "analysts": analysts_for(study.nodes[0].state),
     }
-
-
-def _mover(state: Any) -> int:
-    """Who made the last move; 0 at the start."""
-    if state.previous is None:
-        return 0
-    return int(getattr(state, "last_color", 0) or state.previous.to_play)
 
 
 def _position(desk: Desk) -> Message:
