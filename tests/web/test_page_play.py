@@ -138,5 +138,5 @@ def test_too_much_text_is_refused_before_it_is_sent(chromium: Chromium, served: 
         " area.dispatchEvent(new Event('input', {bubbles: true})); })()"
     )
     chromium.click("button", "Continue")
-    chromium.wait_for_text("a record has at most 900 kB")
+    chromium.wait_for_text("a record has at most 700 kB")
     assert not chromium.run("document.querySelector('.banner') !== null")

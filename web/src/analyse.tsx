@@ -4,11 +4,11 @@ import { aboutOf } from "./about";
 import { Board, type Mark } from "./board";
 import { Chart } from "./chart";
 import { download } from "./play";
-import { asOptions, GameChoice, OpenRecord, Select } from "./setup";
+import { asOptions, Field, GameChoice, OpenRecord, Select } from "./setup";
 import { type AnalysisView, type Catalogue, type GraphView, type MoveInfo, squaresOf, type StudyPosition, type StudyTree } from "./shapes";
 import { ask, drop, useConnected, useTopic } from "./talk";
 import { childrenOf, lineThrough, MoveTree } from "./tree";
-import { head, of, t, type Word } from "./words";
+import { fromServer, head, of, t, type Word } from "./words";
 
 type Layer = "candidates" | "prior" | "visits" | "value" | "ownership" | "nothing";
 const LAYERS: Layer[] = ["candidates", "prior", "visits", "value", "ownership", "nothing"];
@@ -16,10 +16,20 @@ const SHOWN = 8; // moves in the table
 const NOTCH = 50; // pixels that the wheel has to turn for a move
 const SERIOUS = 0.06; // how much of the chance a mistake costs
 
-export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalogue; onStudy: (id: string) => void; empty?: Word }) {
+interface ListedStudy {
+  id: string;
+  about: string;
+  names: [string, string];
+  result: string;
+  positions: number;
+}
+
+export function AnalyseStart({ catalogue, part, onStudy, empty }: { catalogue: Catalogue; part: string; onStudy: (id: string) => void; empty?: Word }) {
   const [name, setName] = useState("go");
   const [given, setGiven] = useState<Record<string, string | number | boolean>>({ size: 9 });
   const [problem, setProblem] = useState("");
+  const [studies, setStudies] = useState<ListedStudy[] | null>(null);
+  useConnected(() => void ask<ListedStudy[]>("study.list").then(setStudies, () => setStudies([])), []);
   const game = catalogue.games.find((one) => one.name === name)!;
   const begin = (action: string, fields: Record<string, unknown>) =>
     void ask<{ id: string }>(action, fields).then(({ id }) => onStudy(id), (error: Error) => setProblem(error.message));
@@ -27,11 +37,29 @@ export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalog
     <main class="setup">
       <div class="column">
         {empty && <p class="quiet">{t(empty)}</p>}
-        <OpenRecord onText={(record) => begin("study.load", { record })} />
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        <OpenRecord onRecord={(record) => begin("study.load", record)} />
+        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
+        <section class="card">
+          <h2>{t("yourStudies")}</h2>
+          {studies?.length === 0 && <p class="quiet">{t("noStudies")}</p>}
+          <ul class="games">
+            {studies?.map((one) => {
+              const title = one.names.filter(Boolean).join(" – ") || fromServer(one.about);
+              return (
+                <li key={one.id}>
+                  <a href={`#/${part}/${one.id}`}>
+                    <strong>{title}</strong>
+                    <span>{[fromServer(one.about), `${one.positions} ${t("positions")}`, one.result].filter(Boolean).join(" · ")}</span>
+                  </a>
+                  <button class="quiet-button" aria-label={`${t("remove")}: ${title}`} onClick={() => void ask("study.remove", { id: one.id }).then(() => setStudies(studies.filter((other) => other.id !== one.id)))}>✕</button>
+                </li>
+              );
+            })}
+          </ul>
+        </section>
       </div>
       <form class="card" onSubmit={(event) => { event.preventDefault(); begin("study.new", { game: name, options: asOptions(game, given) }); }}>
-        <h2>{t("emptyBoard")}</h2>
+        <h1>{t("emptyBoard")}</h1>
         <GameChoice catalogue={catalogue} game={game} given={given} onChange={(chosen, options) => { setName(chosen); setGiven(options); }} />
         <button class="primary" type="submit">{t("start")}</button>
       </form>
@@ -61,10 +89,10 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
   const aim = useRef({ node: 0, asked: false }); // where we are, or asked to go: keys are faster than the server and than drawing
   const act = (action: string, fields: Record<string, unknown> = {}) =>
     ask(action, { id, ...fields }).then((answer) => (setProblem(""), answer), (error: Error) => setProblem(error.message));
-  useConnected(() => void ask("study.open", { id }).catch(onGone), [id]);
+  useConnected(() => void ask("study.open", { id }).catch(() => setProblem(t("studyGone"))), [id]);
   useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
   const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
-  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem || "…"}</main>;
+  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading" role="status">{problem ? <><p class="problem">{problem}</p><button onClick={onGone}>{t("otherRecord")}</button></> : "…"}</main>;
   if (!aim.current.asked || aim.current.node === position.node) aim.current = { node: position.node, asked: false };
   const go = (node: number | undefined) => {
     if (node === undefined || node < 0) return;
@@ -201,10 +229,16 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
           {position.comment && <p class="comment">{position.comment}</p>}
         </div>
         <div class="row wrap">
-          <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, file.text))}>{t("save")}</button>
+          <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, Uint8Array.from(atob(file.data), (letter) => letter.charCodeAt(0))))}>{t("save")}</button>
           <a class="button" href={`#/explain/${id}`}>{t("explain")}</a>
           <button onClick={onLeave}>{t("otherRecord")}</button>
         </div>
+        {tree.games.length > 1 && (
+          <Field label={t("gameOfFile")}>
+            <Select value={String(tree.chosen)} choices={tree.games.map((name, i): [string, string] => [String(i), `${i + 1}. ${name}`])}
+              onChange={(game) => void act("study.choose", { game: Number(game) }).then((other: any) => other && (location.hash = `#/analyse/${other.id}`))} />
+          </Field>
+        )}
         <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || tree.about, tree.result].filter(Boolean).join(" · ")}</p>
         <p class="quiet small-print keys">{t("walkKeys")}</p>
       </aside>
@@ -217,6 +251,7 @@ export function Analysts({ tree, spec, onChange }: { tree: StudyTree; spec: stri
   if (own) return <input class="mono" aria-label={t("spec")} value={spec} maxLength={200} spellcheck={false} onChange={(e) => onChange(e.currentTarget.value)} />;
   return (
     <Select
+      label={t("agent")}
       value={spec}
       choices={[...new Set([...tree.analysts, spec].filter(Boolean))].map((one): [string, string] => [one, one]).concat([["…", t("bySpec")]])}
       onChange={(chosen) => (chosen === "…" ? setOwn(true) : onChange(chosen))}

@@ -55,9 +55,9 @@ function Part({ name, rest, catalogue }: { name: string; rest: string | undefine
   const go = (to: string) => (location.hash = to);
   switch (name) {
     case "analyse":
-      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart part="analyse" catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
     case "explain":
-      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart part="explain" empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
     case "match":
       return rest ? <Match key={rest} id={rest} onLeave={() => go("#/match")} onStudy={(id) => go(`#/analyse/${id}`)} /> : <MatchStart catalogue={catalogue} onMatch={(id) => go(`#/match/${id}`)} />;
     case "learn":

@@ -197,7 +197,7 @@ async function save(id: string): Promise<void> {
   download(name, text);
 }
 
-export function download(name: string, text: string): void {
+export function download(name: string, text: string | Uint8Array<ArrayBuffer>): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;

@@ -189,7 +189,7 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
         <button class="primary" type="submit">{t("start")}</button>
       </form>
       <div class="column">
-        <OpenRecord onText={(record) => void begin("play.load", { record })} />
+        <OpenRecord onRecord={(record) => void begin("play.load", record)} />
         <section class="card">
           <h2>{t("recentGames")}</h2>
           {games?.length === 0 && <p class="quiet">{t("noGames")}</p>}
@@ -210,21 +210,31 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
   );
 }
 
-const LARGEST = 900_000; // bytes of a record
+const LARGEST = 700_000; // bytes of a record: in Base64 a message has a third more
+
+/** Text that was pasted, or the bytes of a file in Base64: the server knows more encodings than a browser guesses. */
+export type GivenRecord = { record: string } | { data: string };
 
 function isTooLarge(text: string): boolean {
   return text.length > LARGEST || new TextEncoder().encode(text).length > LARGEST;
 }
 
+async function inBase64(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let letters = "";
+  for (let at = 0; at < bytes.length; at += 8192) letters += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(letters);
+}
+
 /** A place to drop, choose or paste a record. */
-export function OpenRecord({ onText }: { onText: (text: string) => void }) {
+export function OpenRecord({ onRecord }: { onRecord: (record: GivenRecord) => void }) {
   const [over, setOver] = useState(false);
   const [text, setText] = useState("");
   const [problem, setProblem] = useState("");
   const read = (file: File | undefined) => {
     if (!file) return;
     setProblem(file.size < LARGEST ? "" : t("tooLarge"));
-    if (file.size < LARGEST) void file.text().then(onText);
+    if (file.size < LARGEST) void inBase64(file).then((data) => onRecord({ data }));
   };
   return (
     <section
@@ -241,7 +251,7 @@ export function OpenRecord({ onText }: { onText: (text: string) => void }) {
           {t("load")}…
           <input type="file" class="unseen" accept=".sgf,.pgn,.json,text/plain" onChange={(e) => read(e.currentTarget.files?.[0])} />
         </label>
-        <button type="button" disabled={!text.trim()} onClick={() => { const large = isTooLarge(text); setProblem(large ? t("tooLarge") : ""); if (!large) onText(text); }}>{t("goOn")}</button>
+        <button type="button" disabled={!text.trim()} onClick={() => { const large = isTooLarge(text); setProblem(large ? t("tooLarge") : ""); if (!large) onRecord({ record: text }); }}>{t("goOn")}</button>
       </div>
       {problem && <p class="problem" role="alert">{problem}</p>}
     </section>

@@ -185,6 +185,9 @@ export interface StudyTree {
   about: string;
   names: [string, string];
   result: string;
+  /** The games of the file where it has several, and which one this is. */
+  games: string[];
+  chosen: number;
   parents: number[];
   moves: string[];
   movers: number[];

@@ -31,6 +31,7 @@ from tengen.web.learn_room import LearnRoom
 from tengen.web.match_room import MatchRoom
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
+from tengen.web.stored_studies import StoredStudies
 from tengen.web.study_room import StudyRoom
 from tengen.web.thinking import Thinking
 
@@ -69,7 +70,7 @@ def make_app(config: WebConfig) -> Guard:
     stored = StoredGames(config.state)
     play = PlayRoom(stored, thinking, agents, config.opponents)
     actions |= play.actions()
-    studies = StudyRoom(stored, thinking, agents)
+    studies = StudyRoom(stored, StoredStudies(config.state / "studies"), thinking, agents)
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
     actions |= LearnRoom(config.runs, studies, play).actions()

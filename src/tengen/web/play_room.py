@@ -11,6 +11,7 @@ from typing import Any, Final
 from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck
 from tengen.games.game import Game, get_game
 from tengen.games.go import PASS, State
+from tengen.games.go.sgf_encoding import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.status import dead_stones
 from tengen.serve.estimate import estimate
@@ -22,7 +23,7 @@ from tengen.web.counting import count_of, group_at, is_to_be_counted, result_is_
 from tengen.web.fields import field, options_of
 from tengen.web.opponents import opponents_for, players_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
-from tengen.web.records import read_any
+from tengen.web.records import read_any, record_in
 from tengen.web.seat import Seat
 from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 from tengen.web.thinking import Thinking
@@ -95,7 +96,9 @@ class PlayRoom:
         return await self._begin(page, _new_state(message), message)
 
     async def _load(self, page: Connection, message: Message) -> Any:
-        state = await asyncio.to_thread(read_any, field(message, "record", str))
+        record = record_in(message)
+        text = record if isinstance(record, str) else decoded(record)[0]
+        state = await asyncio.to_thread(read_any, text)
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:

@@ -77,6 +77,11 @@ class PlayedGame:
         return self.game.write(self.state, record).decode("utf-8")
 
 
+def is_id(name: Any) -> bool:
+    """Whether something could be a name that `new_id` has given."""
+    return isinstance(name, str) and _ID.fullmatch(name) is not None
+
+
 def new_id() -> str:
     """A name that nobody can guess."""
     return secrets.token_urlsafe(12)
@@ -123,7 +128,7 @@ class StoredGames:
         return sorted(self._folder.glob("*.json"), key=_age, reverse=True)
 
     def _path(self, name: str) -> Path:
-        if not isinstance(name, str) or not _ID.fullmatch(name):
+        if not is_id(name):
             raise ValueError("there is no such game here")
         return self._folder / f"{name}.json"
 
