@@ -49,7 +49,7 @@ export function AnalyseStart({ catalogue, part, onStudy, empty }: { catalogue: C
                 <li key={one.id}>
                   <a href={`#/${part}/${one.id}`}>
                     <strong>{title}</strong>
-                    <span>{[fromServer(one.about), `${one.positions} ${t("positions")}`, one.result].filter(Boolean).join(" · ")}</span>
+                    <span>{[fromServer(one.about), `${one.positions} ${t("positions")}`, fromServer(one.result)].filter(Boolean).join(" · ")}</span>
                   </a>
                   <button class="quiet-button" aria-label={`${t("remove")}: ${title}`} onClick={() => void ask("study.remove", { id: one.id }).then(() => setStudies(studies.filter((other) => other.id !== one.id)))}>✕</button>
                 </li>
@@ -59,7 +59,7 @@ export function AnalyseStart({ catalogue, part, onStudy, empty }: { catalogue: C
         </section>
       </div>
       <form class="card" onSubmit={(event) => { event.preventDefault(); begin("study.new", { game: name, options: asOptions(game, given) }); }}>
-        <h1>{t("emptyBoard")}</h1>
+        <h2>{t("emptyBoard")}</h2>
         <GameChoice catalogue={catalogue} game={game} given={given} onChange={(chosen, options) => { setName(chosen); setGiven(options); }} />
         <button class="primary" type="submit">{t("start")}</button>
       </form>
@@ -195,9 +195,9 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
             <button class={on ? "switch on" : "switch"} aria-pressed={on} onClick={toggle}>{t("analysis")}</button>
             <Analysts tree={tree} spec={spec} onChange={(chosen) => { setSpec(chosen); if (on) void act("study.analyse", { spec: chosen }); }} />
           </div>
-          <p class="headline" aria-live="polite">{position.over ? `${t("gameOver")} ${position.result}` : chanceText(position, known)}</p>
-          {known?.problem && <p class="problem" role="alert">{known.problem}</p>}
-          {problem && <p class="problem" role="alert">{problem}</p>}
+          <p class="headline" aria-live="polite">{position.over ? `${t("gameOver")} ${fromServer(position.result)}` : chanceText(position, known)}</p>
+          {known?.problem && <p class="problem" role="alert">{fromServer(known.problem)}</p>}
+          {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
           <div class="segments layers" role="group" aria-label={t("show")}>
             {LAYERS.filter((one) => one !== "ownership" || position.board === "go").map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
           </div>
@@ -214,7 +214,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
               : <button onClick={() => void act("study.whole", { visits, spec })}>{t("start")}</button>}
           </div>
           {progress && progress.total > 0 && progress.done < progress.total && <progress max={progress.total} value={progress.done} aria-label={t("wholeGame")} />}
-          {progress?.problem && <p class="problem">{progress.problem}</p>}
+          {progress?.problem && <p class="problem">{fromServer(progress.problem)}</p>}
           <GameGraph tree={tree} position={position} line={line} graph={graph} mistakes={mistakes} onGo={go} />
           {mistakes.length > 0 && (
             <ol class="mistakes">
@@ -226,7 +226,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
         </div>
         <div class="card">
           <MoveTree tree={tree} at={position.node} onGo={go} tones={tones} />
-          {position.comment && <p class="comment">{position.comment}</p>}
+          {position.comment && <p class="comment" tabIndex={0}>{position.comment}</p>}
         </div>
         <div class="row wrap">
           <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, Uint8Array.from(atob(file.data), (letter) => letter.charCodeAt(0))))}>{t("save")}</button>
@@ -239,7 +239,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
               onChange={(game) => void act("study.choose", { game: Number(game) }).then((other: any) => other && (location.hash = `#/analyse/${other.id}`))} />
           </Field>
         )}
-        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || tree.about, tree.result].filter(Boolean).join(" · ")}</p>
+        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || fromServer(tree.about), fromServer(tree.result)].filter(Boolean).join(" · ")}</p>
         <p class="quiet small-print keys">{t("walkKeys")}</p>
       </aside>
     </main>

@@ -4,7 +4,7 @@ import { Analysts, brief, type Study, useWalking, Walk } from "./analyse";
 import { Board, type Mark } from "./board";
 import { squaresOf, type View } from "./shapes";
 import { drop, useConnected, useTopic } from "./talk";
-import { t, type Word } from "./words";
+import { fromServer, t, type Word } from "./words";
 
 interface Numbers {
   node: number;
@@ -62,7 +62,7 @@ export function Explain({ study }: { study: Study }) {
           <div class="row"><Analysts tree={{ ...tree, analysts: steppable }} spec={spec} onChange={setSpec} /></div>
           <p class="headline" aria-live="polite">{search?.simulations ?? 0} {t("simulations")}</p>
           <p class="quiet small-print legend-line"><i class="key best" /> {t("mostVisited")} <i class="key next" /> {t("nextSimulation")}</p>
-          {problem && <p class="problem" role="alert">{problem}</p>}
+          {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
           <div class="row wrap">
             <button class="primary" disabled={busy || !search} onClick={() => step(1)}>{t("stepOne")} <kbd>S</kbd></button>
             {[10, 100].map((count) => <button key={count} disabled={busy || !search} onClick={() => step(count)}>+{count}</button>)}
@@ -119,7 +119,7 @@ export function Explain({ study }: { study: Study }) {
 function Children({ search, onNode }: { search: SearchView; onNode: (node: number) => void }) {
   const went = new Set(search.path.map((node) => node.node));
   return (
-    <div class="scroll">
+    <div class="scroll" tabIndex={0}>
       <table class="candidates numbers">
         <thead><tr><th>{t("move")}</th>{["N", "W", "Q", "P", "u", "Q + u", "v"].map((name) => <th key={name}>{name}</th>)}</tr></thead>
         <tbody>

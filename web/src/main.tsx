@@ -44,8 +44,9 @@ function App() {
           {PARTS.map((name) => <a key={name} href={`#/${name}`} aria-current={name === shown ? "page" : undefined}>{t(name)}</a>)}
         </nav>
         <Settings onLanguage={() => { setLanguage(language === "en" ? "ko" : "en"); changeLanguage(currentLanguage()); }} />
+        {connection?.open === false && <div class="banner" role="status">{t("connectionLost")}</div>}
+        <h1 class="unseen">{[run, t(shown as Word), "Tengen"].filter(Boolean).join(" · ")}</h1>
       </header>
-      {connection?.open === false && <div class="banner" role="status">{t("connectionLost")}</div>}
       {catalogue === null ? <main class="loading">…</main> : <Part name={shown} rest={rest} catalogue={catalogue} />}
     </div>
   );

@@ -101,9 +101,9 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
         <Player game={shown} player={order[1]} />
         <details class="card moves" open>
           <summary>{t("moves")} <span class="quiet">{shown.number}</span></summary>
-          <ol>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
+          <ol tabIndex={0}>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
         </details>
-        <p class="quiet small-print">{aboutOf(shown) || shown.about}</p>
+        <p class="quiet small-print">{aboutOf(shown) || fromServer(shown.about)}</p>
         <div class="row">
           <button onClick={onLeave}>{t("newGame")}</button>
           <button disabled={shown.moveList.length === 0} onClick={() => void ask<{ id: string }>("study.game", { game: id }).then((study) => (location.hash = `#/analyse/${study.id}`))}>{t("analyseThis")}</button>

@@ -30,8 +30,8 @@ export function MoveTree({ tree, at, onGo, tones }: {
     box.current?.scrollTo({ left: x * STEP - box.current.clientWidth / 2, top: y * STEP - box.current.clientHeight / 2 });
   }, [at, tree]);
   return (
-    <div class="tree" ref={box} role="tree" aria-label={t("moves")}>
-      <svg width={(depth + 1) * STEP + 8} height={lanes * STEP + 8}>
+    <div class="tree" ref={box} tabIndex={0} role="tree" aria-label={t("moves")}>
+      <svg role="presentation" width={(depth + 1) * STEP + 8} height={lanes * STEP + 8}>
         {tree.parents.map((parent, node) => {
           if (parent < 0) return null;
           const [x1, y1] = place[parent];
