@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from websockets.sync.client import connect
 
-PATIENCE = 60.0  # seconds until something that should have happened counts as a failure: kernels may have to compile
+PATIENCE = 300.0  # seconds until something that should have happened counts as a failure: kernels may have to compile
 
 
 def find_chromium() -> str | None:

@@ -106,7 +106,8 @@ def test_no_page_has_a_violation(chromium: Chromium, tmp_path: Path, script: str
     found["a search"] = violations(chromium, script)
     page.close()
     served.close()
-    assert {name: each for name, each in found.items() if each} == {}
+    wrong = "\n".join(f"{name}: {one}" for name, each in found.items() for one in each)
+    assert not wrong, wrong
 
 
 def test_the_page_is_sent_compressed_and_kept(served: Served) -> None:

@@ -22,9 +22,6 @@ def test_buttons_never_move(chromium: Chromium, served: Served) -> None:
         chromium.click("button", "Score")
         chromium.wait("document.querySelector('.estimate') !== null")
         assert chromium.run(BUTTONS) == place
-        chromium.click("button", "Hint")
-        chromium.wait("document.querySelector('.mark.best') !== null")
-        assert chromium.run(BUTTONS) == place
         play(chromium, "C3")
         chromium.wait("document.querySelectorAll('.moves li').length === 1")
         assert chromium.run(BUTTONS) == place, "while the bot thinks"

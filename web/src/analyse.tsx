@@ -92,7 +92,7 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
   useConnected(() => void ask("study.open", { id }).catch(() => setProblem(t("studyGone"))), [id]);
   useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
   const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
-  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading" role="status">{problem ? <><p class="problem">{problem}</p><button onClick={onGone}>{t("otherRecord")}</button></> : "…"}</main>;
+  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem ? <><p class="problem" role="alert">{problem}</p><button onClick={onGone}>{t("otherRecord")}</button></> : "…"}</main>;
   if (!aim.current.asked || aim.current.node === position.node) aim.current = { node: position.node, asked: false };
   const go = (node: number | undefined) => {
     if (node === undefined || node < 0) return;

@@ -228,7 +228,7 @@ function whatIsAt(view: View, index: number): string {
 
 function describe(view: View): string {
   const taken = [...view.cells].map((_, index) => [pointName(view, index), whatIsAt(view, index)]);
-  return taken.filter(([, what]) => what).map(([name, what]) => `${name} ${what}`).join(", ");
+  return taken.filter(([, what]) => what).map(([name, what]) => `${name} ${what}`).join(", ") || t("emptyPosition");
 }
 
 type At = [number, number];

@@ -222,7 +222,7 @@ function Score({ score, title, here = false, onChoose }: { score: number | undef
   if (score === undefined) return <td />;
   return (
     <td class={`score ${here ? "here" : ""}`} style={{ "--share": score }}>
-      <button title={title} aria-label={title} aria-pressed={here} onClick={onChoose}>{Math.round(score * 100)}</button>
+      <button title={title} aria-label={`${Math.round(score * 100)}: ${title}`} aria-pressed={here} onClick={onChoose}>{Math.round(score * 100)}</button>
     </td>
   );
 }

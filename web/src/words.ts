@@ -69,6 +69,7 @@ const table = {
   double_step: ["Double step", "두 칸 전진"],
   keys: ["Keys: arrows and Enter on the board · P pass · U undo · H hint · S score", "단축키: 화살표+Enter · P 한수쉼 · U 무르기 · H 힌트 · S 형세"],
   analysis: ["Analysis", "실시간 분석"],
+  emptyPosition: ["empty board", "빈 판"],
   emptyBoard: ["Or an empty board", "또는 빈 판"],
   gameOver: ["The game is over.", "끝난 대국입니다."],
   show: ["Show", "보기"],
