@@ -66,16 +66,15 @@ class Chromium:
                 result: dict[str, Any] = message["result"]
                 return result
 
-    def open(self, address: str, width: int = 1440, height: int = 900, scheme: str = "light") -> None:
+    def open(self, address: str, width: int = 1440, height: int = 900, scheme: str = "light", zoom: float = 1) -> None:
         """Go to an address, in a window of this size."""
-        self.resize(width, height, scheme)
+        self.resize(width, height, scheme, zoom)
         self.send("Page.navigate", url=address)
 
-    def resize(self, width: int, height: int, scheme: str = "light") -> None:
-        """Change the window, and whether the system is light or dark."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
+    def resize(self, width: int, height: int, scheme: str = "light", zoom: float = 1) -> None:
+        """Change the window (in pixels of CSS), its zoom, and whether the system is light or dark."""
+        size = {"width": width, "height": height, "deviceScaleFactor": zoom, "mobile": width < 600}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def run(self, script: str) -> Any:

@@ -4,7 +4,8 @@ import asyncio
 import json
 import socket
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import uvicorn
@@ -32,7 +33,22 @@ class Served:
         self._thread.start()
 
     def _run(self) -> None:
-        asyncio.run(self._server.serve([self._listener]))
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve([self._listener])
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """A server that does nothing for as long as the block runs."""
+        begun, end = threading.Event(), threading.Event()
+        self._loop.call_soon_threadsafe(lambda: (begun.set(), end.wait()))
+        begun.wait()
+        try:
+            yield
+        finally:
+            end.set()
 
     def close(self) -> None:
         self._server.should_exit = True

@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tengen.arena.generation_table import TableSettings, play_table
 from tengen.arena.results import GameResult
 from tengen.learn.replay import Packed
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
@@ -18,6 +21,8 @@ from tengen.nets.network import build_network
 from tengen.web.app import WebConfig
 from tengen.web.run_tables import pair_game
 
+from ..faults.commands import COMMANDS
+from ..faults.inputs import Inputs
 from .served import Page, Served
 
 
@@ -63,10 +68,7 @@ def add_generations(run: Path) -> None:
         save_model(model_file(run, side, 1), network, card)
     (run / "config.toml").write_text('game = "go"\nsize = 3\nrules = "simple-go"\nkomi = 0.5\n')
     (run / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
-    (run / "crosstable").mkdir()
-    settings = {"games": 10, "random_moves": 2, "seed": 1, "game": "go", "size": 3, "rules": "simple-go", "komi": 0.5}
-    table = {"settings": settings, "columns": [], "pairs": [[0, 0, 5, 0, 5], [1, 0, 9, 0, 1]]}
-    (run / "crosstable" / "crosstable-k0.5.json").write_text(json.dumps(table))
+    play_table(run, run / "crosstable", TableSettings(games=10, random_moves=2))
 
 
 def add_line(run: Path, step: int) -> None:
@@ -125,8 +127,10 @@ def test_generations_of_value_networks_play_each_other(page: Page) -> None:
     page.ask("runs.open", name="simple-go")
     run = page.wait("run", lambda run: run["name"] == "simple-go")
     assert run["models"] == ["g0", "g1"]
-    assert run["tables"][0]["pairs"] == [[0, 0, 5, 0, 5], [1, 0, 9, 0, 1]]
-    assert run["tables"][0]["players"] == ["Black", "White"] and run["tables"][0]["about"]["komi"] == 0.5
+    [table] = run["tables"]
+    assert [pair[:2] for pair in table["pairs"]] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert all(sum(pair[2:]) == 10 for pair in table["pairs"])
+    assert table["players"] == ["Black", "White"] and table["about"] == {"komi": 0.5, "games": 10, "random_moves": 2}
     name = page.ask("runs.duel", name="simple-go", first="g1", second="g0", komi=1.5)["id"]
     page.ask("play.open", id=name)
     view = page.wait("game", lambda view: view["id"] == name and view["number"] >= 2)
@@ -177,3 +181,31 @@ def test_nothing_is_written(page: Page, runs: Path) -> None:
     page.ask("runs.pair", name="cup", first="a", second="b")
     page.ask("runs.leave")
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
+
+
+KINDS = ("supervised", "zero", "generations", "reinforce", "value", "alphago", "tournament")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_run_is_shown_as_its_command_wrote_it(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / kind
+    folder.mkdir(parents=True)
+    inputs = Inputs(tmp_path / "inputs")
+    steps = [COMMANDS[kind].arguments(inputs)]
+    if kind == "generations":
+        steps.append(["tournament", "generations", ".", "--games", "4", "--workers", "1"])
+    for arguments in steps:
+        subprocess.run([sys.executable, "-m", "tengen", *arguments], cwd=folder, check=True, capture_output=True)
+    served = Served(WebConfig(tmp_path / "games", runs=tmp_path / "runs"))
+    page = Page(served)
+    names = [one["name"] for one in page.ask("runs.list")["runs"]]
+    assert any(name.startswith(kind) for name in names)
+    for name in names:
+        page.ask("runs.open", name=name)
+        run = page.wait("run", lambda run: run["name"] == name)  # noqa: B023
+        assert run["series"] or run["tournament"] or run["tables"] or not run["lines"]
+    if kind == "generations":
+        assert run["tables"][0]["players"] == ["Black", "White"]
+    page.close()
+    served.close()

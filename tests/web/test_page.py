@@ -32,7 +32,12 @@ def test_a_whole_game_by_clicks(chromium: Chromium, served: Served) -> None:
     while my_turn(chromium):
         state = position(moves(chromium))
         name = state.move_name(adviser.choose(state).move)
-        chromium.click("button", "Pass") if name == "pass" else play(chromium, name)
+        if name == "pass":
+            chromium.click("button", "Pass")
+            if chromium.run("document.querySelector('.confirm') !== null"):
+                chromium.click(".confirm button", "Yes")
+        else:
+            play(chromium, name)
         chromium.wait(f"document.querySelectorAll('.moves li').length > {state.move_number}")
     assert position(moves(chromium)).is_over
     chromium.wait("document.querySelector('.headline').textContent.includes('wins')")
@@ -125,6 +130,7 @@ def test_a_game_by_keyboard_alone(chromium: Chromium, served: Served) -> None:
     assert "B3" in chromium.run("document.querySelector('.board [aria-live]').textContent")
     chromium.wait("document.querySelector('.status [role=status]').textContent === 'Black B3'")
     chromium.press("p")
+    chromium.click(".confirm button", "Yes")
     chromium.wait("document.querySelectorAll('.moves li').length === 2")
     chromium.press("u")
     chromium.wait("document.querySelectorAll('.moves li').length === 1")

@@ -4,11 +4,11 @@ import { aboutOf } from "./about";
 import { Board, type Mark } from "./board";
 import { Chart } from "./chart";
 import { download } from "./play";
-import { asOptions, GameChoice, OpenRecord, Select } from "./setup";
+import { asOptions, Field, GameChoice, OpenRecord, Select } from "./setup";
 import { type AnalysisView, type Catalogue, type GraphView, type MoveInfo, squaresOf, type StudyPosition, type StudyTree } from "./shapes";
 import { ask, drop, useConnected, useTopic } from "./talk";
 import { childrenOf, lineThrough, MoveTree } from "./tree";
-import { head, of, t, type Word } from "./words";
+import { fromServer, head, of, t, type Word } from "./words";
 
 type Layer = "candidates" | "prior" | "visits" | "value" | "ownership" | "nothing";
 const LAYERS: Layer[] = ["candidates", "prior", "visits", "value", "ownership", "nothing"];
@@ -16,10 +16,20 @@ const SHOWN = 8; // moves in the table
 const NOTCH = 50; // pixels that the wheel has to turn for a move
 const SERIOUS = 0.06; // how much of the chance a mistake costs
 
-export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalogue; onStudy: (id: string) => void; empty?: Word }) {
+interface ListedStudy {
+  id: string;
+  about: string;
+  names: [string, string];
+  result: string;
+  positions: number;
+}
+
+export function AnalyseStart({ catalogue, part, onStudy, empty }: { catalogue: Catalogue; part: string; onStudy: (id: string) => void; empty?: Word }) {
   const [name, setName] = useState("go");
   const [given, setGiven] = useState<Record<string, string | number | boolean>>({ size: 9 });
   const [problem, setProblem] = useState("");
+  const [studies, setStudies] = useState<ListedStudy[] | null>(null);
+  useConnected(() => void ask<ListedStudy[]>("study.list").then(setStudies, () => setStudies([])), []);
   const game = catalogue.games.find((one) => one.name === name)!;
   const begin = (action: string, fields: Record<string, unknown>) =>
     void ask<{ id: string }>(action, fields).then(({ id }) => onStudy(id), (error: Error) => setProblem(error.message));
@@ -27,8 +37,26 @@ export function AnalyseStart({ catalogue, onStudy, empty }: { catalogue: Catalog
     <main class="setup">
       <div class="column">
         {empty && <p class="quiet">{t(empty)}</p>}
-        <OpenRecord onText={(record) => begin("study.load", { record })} />
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        <OpenRecord onRecord={(record) => begin("study.load", record)} />
+        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
+        <section class="card">
+          <h2>{t("yourStudies")}</h2>
+          {studies?.length === 0 && <p class="quiet">{t("noStudies")}</p>}
+          <ul class="games">
+            {studies?.map((one) => {
+              const title = one.names.filter(Boolean).join(" – ") || fromServer(one.about);
+              return (
+                <li key={one.id}>
+                  <a href={`#/${part}/${one.id}`}>
+                    <strong>{title}</strong>
+                    <span>{[fromServer(one.about), `${one.positions} ${t("positions")}`, fromServer(one.result)].filter(Boolean).join(" · ")}</span>
+                  </a>
+                  <button class="quiet-button" aria-label={`${t("remove")}: ${title}`} onClick={() => void ask("study.remove", { id: one.id }).then(() => setStudies(studies.filter((other) => other.id !== one.id)))}>✕</button>
+                </li>
+              );
+            })}
+          </ul>
+        </section>
       </div>
       <form class="card" onSubmit={(event) => { event.preventDefault(); begin("study.new", { game: name, options: asOptions(game, given) }); }}>
         <h2>{t("emptyBoard")}</h2>
@@ -61,10 +89,10 @@ export function WithStudy({ id, onGone, children: show }: { id: string; onGone: 
   const aim = useRef({ node: 0, asked: false }); // where we are, or asked to go: keys are faster than the server and than drawing
   const act = (action: string, fields: Record<string, unknown> = {}) =>
     ask(action, { id, ...fields }).then((answer) => (setProblem(""), answer), (error: Error) => setProblem(error.message));
-  useConnected(() => void ask("study.open", { id }).catch(onGone), [id]);
+  useConnected(() => void ask("study.open", { id }).catch(() => setProblem(t("studyGone"))), [id]);
   useEffect(() => () => ["study", "position", "analysis", "graph"].forEach(drop), [id]);
   const children = useMemo(() => (tree ? childrenOf(tree) : []), [tree]);
-  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem || "…"}</main>;
+  if (tree === null || tree.id !== id || position === null || position.node >= tree.parents.length) return <main class="loading">{problem ? <><p class="problem" role="alert">{problem}</p><button onClick={onGone}>{t("otherRecord")}</button></> : "…"}</main>;
   if (!aim.current.asked || aim.current.node === position.node) aim.current = { node: position.node, asked: false };
   const go = (node: number | undefined) => {
     if (node === undefined || node < 0) return;
@@ -167,9 +195,9 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
             <button class={on ? "switch on" : "switch"} aria-pressed={on} onClick={toggle}>{t("analysis")}</button>
             <Analysts tree={tree} spec={spec} onChange={(chosen) => { setSpec(chosen); if (on) void act("study.analyse", { spec: chosen }); }} />
           </div>
-          <p class="headline" aria-live="polite">{position.over ? `${t("gameOver")} ${position.result}` : chanceText(position, known)}</p>
-          {known?.problem && <p class="problem" role="alert">{known.problem}</p>}
-          {problem && <p class="problem" role="alert">{problem}</p>}
+          <p class="headline" aria-live="polite">{position.over ? `${t("gameOver")} ${fromServer(position.result)}` : chanceText(position, known)}</p>
+          {known?.problem && <p class="problem" role="alert">{fromServer(known.problem)}</p>}
+          {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
           <div class="segments layers" role="group" aria-label={t("show")}>
             {LAYERS.filter((one) => one !== "ownership" || position.board === "go").map((one) => <button key={one} aria-pressed={layer === one} onClick={() => setLayer(one)}>{t(`layer.${one}`)}</button>)}
           </div>
@@ -186,7 +214,7 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
               : <button onClick={() => void act("study.whole", { visits, spec })}>{t("start")}</button>}
           </div>
           {progress && progress.total > 0 && progress.done < progress.total && <progress max={progress.total} value={progress.done} aria-label={t("wholeGame")} />}
-          {progress?.problem && <p class="problem">{progress.problem}</p>}
+          {progress?.problem && <p class="problem">{fromServer(progress.problem)}</p>}
           <GameGraph tree={tree} position={position} line={line} graph={graph} mistakes={mistakes} onGo={go} />
           {mistakes.length > 0 && (
             <ol class="mistakes">
@@ -198,14 +226,20 @@ export function Analyse({ study, onLeave }: { study: Study; onLeave: () => void 
         </div>
         <div class="card">
           <MoveTree tree={tree} at={position.node} onGo={go} tones={tones} />
-          {position.comment && <p class="comment">{position.comment}</p>}
+          {position.comment && <p class="comment" tabIndex={0}>{position.comment}</p>}
         </div>
         <div class="row wrap">
-          <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, file.text))}>{t("save")}</button>
+          <button onClick={() => void act("study.export").then((file: any) => file && download(file.name, Uint8Array.from(atob(file.data), (letter) => letter.charCodeAt(0))))}>{t("save")}</button>
           <a class="button" href={`#/explain/${id}`}>{t("explain")}</a>
           <button onClick={onLeave}>{t("otherRecord")}</button>
         </div>
-        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || tree.about, tree.result].filter(Boolean).join(" · ")}</p>
+        {tree.games.length > 1 && (
+          <Field label={t("gameOfFile")}>
+            <Select value={String(tree.chosen)} choices={tree.games.map((name, i): [string, string] => [String(i), `${i + 1}. ${name}`])}
+              onChange={(game) => void act("study.choose", { game: Number(game) }).then((other: any) => other && (location.hash = `#/analyse/${other.id}`))} />
+          </Field>
+        )}
+        <p class="quiet small-print">{[tree.names.filter(Boolean).join(" – "), aboutOf(position) || fromServer(tree.about), fromServer(tree.result)].filter(Boolean).join(" · ")}</p>
         <p class="quiet small-print keys">{t("walkKeys")}</p>
       </aside>
     </main>
@@ -217,6 +251,7 @@ export function Analysts({ tree, spec, onChange }: { tree: StudyTree; spec: stri
   if (own) return <input class="mono" aria-label={t("spec")} value={spec} maxLength={200} spellcheck={false} onChange={(e) => onChange(e.currentTarget.value)} />;
   return (
     <Select
+      label={t("agent")}
       value={spec}
       choices={[...new Set([...tree.analysts, spec].filter(Boolean))].map((one): [string, string] => [one, one]).concat([["…", t("bySpec")]])}
       onChange={(chosen) => (chosen === "…" ? setOwn(true) : onChange(chosen))}
@@ -278,30 +313,18 @@ function mistakesOf(tree: StudyTree, line: number[], graph: GraphView): { node: 
   }).sort((a, b) => b.loss - a.loss).slice(0, 5);
 }
 
-export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer, shown: MoveInfo | undefined): Map<number, Mark> {
-  const marks = new Map<number, Mark>();
+export function marksOf(position: StudyPosition, best: MoveInfo[], layer: Layer, shown: MoveInfo | undefined): Mark[] {
   if (shown && position.board === "go") {
-    shown.pv.slice(0, 12).forEach((move, i) => {
-      const [spot] = squaresOf(position, move);
-      if (spot !== undefined && !marks.has(spot)) marks.set(spot, { text: String(i + 1), stone: ((position.toPlay - 1 + i) % 2) + 1 });
-    });
-    return marks;
+    return shown.pv.slice(0, 12).flatMap((move, i): Mark[] => squaresOf(position, move).map((at) => ({ at, text: String(i + 1), stone: ((position.toPlay - 1 + i) % 2) + 1 })));
   }
-  const from = (move: MoveInfo) => (position.board === "chess" ? squaresOf(position, move.move)[0] : undefined);
-  if (shown) {
-    const spot = squaresOf(position, shown.move).at(-1);
-    if (spot !== undefined) marks.set(spot, { text: (shown.chance * 100).toFixed(0), sub: brief(shown.visits), tone: shown === best[0] ? "best" : "good", from: from(shown) });
-    return marks;
-  }
-  if (layer !== "candidates") return marks;
+  if (!shown && layer !== "candidates") return [];
   const most = Math.max(1, ...best.map((move) => move.visits));
-  [...best].reverse().forEach((move) => {
-    const spot = squaresOf(position, move.move).at(-1);
-    if (spot === undefined || move.visits < most * 0.02) return;
-    const tone = move === best[0] ? "best" : move.visits > most * 0.2 ? "good" : "plain";
-    marks.set(spot, { text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone, from: from(move) });
+  return (shown ? [shown] : best.filter((move) => move.visits >= most * 0.02)).flatMap((move): Mark[] => {
+    const squares = squaresOf(position, move.move);
+    const tone = move === best[0] ? "best" : shown || move.visits > most * 0.2 ? "good" : "plain";
+    const from = position.board === "chess" ? squares[0] : undefined;
+    return squares.length === 0 ? [] : [{ at: squares.at(-1)!, text: (move.chance * 100).toFixed(0), sub: brief(move.visits), tone, from }];
   });
-  return marks;
 }
 
 export function heatOf(position: StudyPosition, known: AnalysisView | null, layer: Layer): Map<number, number> | undefined {

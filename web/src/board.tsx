@@ -5,12 +5,17 @@ import { columnName, pointName, squaresOf, type View } from "./shapes";
 import { of, t } from "./words";
 
 const U = 40; // units of a cell
+const WIDEST: Record<string, number> = { squares: 30, chess: 60 }; // rem
 const RANK = "qrbn"; // pieces to promote to, the strongest first
 
 export interface Mark {
+  /** The point or square. Of several marks of one the first is drawn, with the arrows of all. */
+  at: number;
   text?: string;
   sub?: string;
   tone?: "best" | "good" | "plain";
+  /** Whether something goes here next, which a dashed ring shows. */
+  next?: boolean;
   /** Where the piece comes from that moves here. */
   from?: number;
   /** A stone that is not on the board yet: 1 or 2. */
@@ -24,7 +29,10 @@ export interface BoardProps {
   /** Called with any point or square, where all of them mean something. */
   onPoint?: (index: number) => void;
   onHover?: (index: number | null) => void;
-  marks?: Map<number, Mark>;
+  /** Whether it is somebody else's turn: the board keeps its cursor, and takes no moves. */
+  waiting?: boolean;
+  /** The most important first. */
+  marks?: Mark[];
   /** How strongly each point is coloured, 0 to 1, by index. */
   heat?: Map<number, number>;
   heatTone?: "prior" | "visits" | "value";
@@ -37,7 +45,7 @@ export interface BoardProps {
 }
 
 export function Board(props: BoardProps) {
-  const { view, onMove, onPoint, flip = false, small = false, coordinates = true } = props;
+  const { view, onMove, onPoint, flip = false, small = false, coordinates = true, waiting = false } = props;
   const [hover, setHover] = useState<number | null>(null);
   const [cursor, setCursor] = useState<number | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
@@ -62,13 +70,15 @@ export function Board(props: BoardProps) {
     return [edge + (shown % view.cols) * U + U / 2, edge + Math.floor(shown / view.cols) * U + U / 2];
   };
   const last = squaresOf(view, view.last);
+  const marks = props.marks ?? [];
   const targets = chosen === null ? [] : (view.moves ?? []).filter((move) => squaresOf(view, move)[0] === chosen);
   const active = onMove !== undefined || onPoint !== undefined;
 
   function at(event: PointerEvent | MouseEvent): number | null {
-    const box = svg.current!.getBoundingClientRect();
-    const col = Math.floor((((event.clientX - box.left) / box.width) * width - edge) / U);
-    const row = Math.floor((((event.clientY - box.top) / box.height) * height - edge) / U);
+    const matrix = svg.current!.getScreenCTM(); // knows zoom, and margins where the window is not of the board's shape
+    if (matrix === null) return null;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const [col, row] = [Math.floor((x - edge) / U), Math.floor((y - edge) / U)];
     if (col < 0 || row < 0 || col >= view.cols || row >= view.rows) return null;
     const index = row * view.cols + col;
     return flip ? spots - 1 - index : index;
@@ -83,7 +93,7 @@ export function Board(props: BoardProps) {
 
   function act(index: number): void {
     if (onPoint) return onPoint(index);
-    if (!onMove || view.over) return;
+    if (!onMove || view.over || waiting) return;
     if (view.board === "chess") {
       const moves = targets.filter((move) => squaresOf(view, move)[1] === index);
       if (moves.length > 1) return setPromotions(moves.sort((a, b) => RANK.indexOf(a[4]) - RANK.indexOf(b[4])));
@@ -129,13 +139,13 @@ export function Board(props: BoardProps) {
     () => <Things view={view} place={place} dead={props.dead} />,
     [view.cells, view.board, view.rows, flip, edge, props.dead],
   );
-  const ghost = pending ?? (onMove && hover !== null && legal.has(hover) && view.board !== "chess" ? hover : null);
+  const ghost = pending ?? (onMove && !waiting && hover !== null && legal.has(hover) && view.board !== "chess" ? hover : null);
 
   if (view.board === "text") return <pre class="board-text">{view.text}</pre>;
   return (
     <div
       class={`board ${view.board} ${active ? "active" : ""} ${small ? "small" : ""}`}
-      style={{ aspectRatio: `${width} / ${height}`, "--units": scale, "--widest": `${Math.max(26, view.cols * 7.5)}rem` }}
+      style={{ aspectRatio: `${width} / ${height}`, "--units": scale, "--shape": width / height, "--widest": `${WIDEST[view.board] ?? Math.max(26, view.cols * 7.5)}rem` }}
       tabIndex={active ? 0 : undefined}
       role={active ? "application" : "img"}
       aria-label={active ? t("boardLabel") : describe(view)}
@@ -178,11 +188,11 @@ export function Board(props: BoardProps) {
             <circle key={move} class="target taking" cx={x} cy={y} r={U * 0.44} />
           );
         })}
-        {props.marks && [...props.marks].map(([index, mark]) => mark.from !== undefined && (
-          <Arrow key={index} from={place(mark.from)} to={place(index)} tone={mark.tone ?? ""} />
-        ))}
-        {props.marks && [...props.marks].map(([index, mark]) => (
-          <MarkAt key={index} view={view} at={place(index)} mark={mark} on={view.cells[index]} />
+        {marks.map((mark) => mark.from !== undefined && (
+          <Arrow key={`${mark.from} ${mark.at}`} from={place(mark.from)} to={place(mark.at)} tone={mark.tone ?? ""} />
+        )).reverse()}
+        {marks.filter((mark, i) => marks.findIndex((other) => other.at === mark.at) === i).map((mark) => (
+          <MarkAt key={mark.at} view={view} at={place(mark.at)} mark={mark} on={view.cells[mark.at]} />
         ))}
         {cursor !== null && <Square kind="cursor" at={place(cursor)} />}
       </svg>
@@ -218,7 +228,7 @@ function whatIsAt(view: View, index: number): string {
 
 function describe(view: View): string {
   const taken = [...view.cells].map((_, index) => [pointName(view, index), whatIsAt(view, index)]);
-  return taken.filter(([, what]) => what).map(([name, what]) => `${name} ${what}`).join(", ");
+  return taken.filter(([, what]) => what).map(([name, what]) => `${name} ${what}`).join(", ") || t("emptyPosition");
 }
 
 type At = [number, number];
@@ -363,6 +373,7 @@ function MarkAt({ view, at, mark, on }: { view: View; at: At; mark: Mark; on: st
     <g class={`mark ${mark.tone ?? ""} ${mark.stone || on === "1" || on === "2" ? (dark ? "on-black" : "on-white") : ""}`}>
       {mark.stone !== undefined && <Thing view={view} what={String(mark.stone)} at={at} />}
       {mark.tone && <circle class="disc" cx={x} cy={y} r={U * 0.46} />}
+      {mark.next && <circle class="next-ring" cx={x} cy={y} r={U * 0.47} />}
       {mark.text && <text x={x} y={mark.sub ? y - 0.5 : y + 5.2} class={mark.text.length > 3 ? "long" : ""}>{mark.text}</text>}
       {mark.sub && <text class="sub" x={x} y={y + 11}>{mark.sub}</text>}
     </g>

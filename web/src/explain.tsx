@@ -4,7 +4,7 @@ import { Analysts, brief, type Study, useWalking, Walk } from "./analyse";
 import { Board, type Mark } from "./board";
 import { squaresOf, type View } from "./shapes";
 import { drop, useConnected, useTopic } from "./talk";
-import { t, type Word } from "./words";
+import { fromServer, t, type Word } from "./words";
 
 interface Numbers {
   node: number;
@@ -61,7 +61,8 @@ export function Explain({ study }: { study: Study }) {
         <div class="card status">
           <div class="row"><Analysts tree={{ ...tree, analysts: steppable }} spec={spec} onChange={setSpec} /></div>
           <p class="headline" aria-live="polite">{search?.simulations ?? 0} {t("simulations")}</p>
-          {problem && <p class="problem" role="alert">{problem}</p>}
+          <p class="quiet small-print legend-line"><i class="key best" /> {t("mostVisited")} <i class="key next" /> {t("nextSimulation")}</p>
+          {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
           <div class="row wrap">
             <button class="primary" disabled={busy || !search} onClick={() => step(1)}>{t("stepOne")} <kbd>S</kbd></button>
             {[10, 100].map((count) => <button key={count} disabled={busy || !search} onClick={() => step(count)}>+{count}</button>)}
@@ -98,6 +99,7 @@ export function Explain({ study }: { study: Study }) {
               </nav>
               <span class="quiet">N {search.numbers.N} · W {search.numbers.W.toFixed(2)} · {t("unvisitedQ")} {search.urgency.toFixed(3)}</span>
             </div>
+            <p class="quiet small-print">{t("signs")}</p>
             <Children search={search} onNode={(node) => void act("explain.node", { node })} />
           </div>
           <div class="boards">
@@ -117,7 +119,7 @@ export function Explain({ study }: { study: Study }) {
 function Children({ search, onNode }: { search: SearchView; onNode: (node: number) => void }) {
   const went = new Set(search.path.map((node) => node.node));
   return (
-    <div class="scroll">
+    <div class="scroll" tabIndex={0}>
       <table class="candidates numbers">
         <thead><tr><th>{t("move")}</th>{["N", "W", "Q", "P", "u", "Q + u", "v"].map((name) => <th key={name}>{name}</th>)}</tr></thead>
         <tbody>
@@ -142,14 +144,17 @@ function Children({ search, onNode }: { search: SearchView; onNode: (node: numbe
   );
 }
 
-/** On the big board: the visits of each move of the node shown. */
-function marksOf(search: SearchView | null): Map<number, Mark> {
-  const marks = new Map<number, Mark>();
-  search?.children.filter((each) => each.N > 0).forEach((each) => {
-    const spot = squaresOf(search.position, each.move).at(-1);
-    if (spot !== undefined && !marks.has(spot)) marks.set(spot, { from: search.position.board === "chess" ? squaresOf(search.position, each.move)[0] : undefined, text: brief(each.N), sub: `${((each.Q! + 1) * 50).toFixed(0)}%`, tone: marks.size === 0 ? "best" : "plain" });
+/** On the big board: the visits of each move of the node shown, the most visited as in Analyse; a ring is where the next simulation goes. */
+function marksOf(search: SearchView | null): Mark[] {
+  if (!search) return [];
+  const next = search.children[0]?.node;
+  return search.children.filter((each) => each.N > 0 || each.node === next).sort((a, b) => b.N - a.N || b.P - a.P).flatMap((each, i): Mark[] => {
+    const squares = squaresOf(search.position, each.move);
+    if (squares.length === 0) return [];
+    const from = search.position.board === "chess" ? squares[0] : undefined;
+    const seen: Partial<Mark> = each.N > 0 ? { text: brief(each.N), sub: `${((each.Q! + 1) * 50).toFixed(0)}%`, tone: i === 0 ? "best" : "plain" } : {};
+    return [{ at: squares.at(-1)!, from, next: each.node === next, ...seen }];
   });
-  return marks;
 }
 
 function shareOf(numbers: Record<string, number>, name: BoardName): (value: number) => number {
@@ -168,13 +173,10 @@ function heatOf(view: View, numbers: Record<string, number>, name: BoardName): M
   return heat;
 }
 
-function labelsOf(view: View, numbers: Record<string, number>, name: BoardName): Map<number, Mark> {
+function labelsOf(view: View, numbers: Record<string, number>, name: BoardName): Mark[] {
   const ranked = Object.entries(numbers).sort(([, a], [, b]) => b - a).slice(0, view.cols > 13 ? 3 : 9);
-  const marks = new Map<number, Mark>();
-  ranked.forEach(([move, value]) => {
-    const spot = squaresOf(view, move).at(-1);
+  return ranked.flatMap(([move, value]): Mark[] => {
     const text = name === "visits" ? brief(value) : String(Math.round(value * 100));
-    if (spot !== undefined && !marks.has(spot) && text !== "0") marks.set(spot, { text });
+    return text === "0" ? [] : squaresOf(view, move).slice(-1).map((at) => ({ at, text }));
   });
-  return marks;
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Chart, type Line } from "./chart";
 import { Select } from "./setup";
 import { ask, drop, useConnected, useTopic } from "./talk";
-import { of, t, type Word } from "./words";
+import { fromServer, of, t, type Word } from "./words";
 
 type Series = Record<string, [number, number][]>;
 interface Tournament {
@@ -76,7 +76,7 @@ export function Learn({ name, onStudy, onGame }: { name: string; onStudy: (id: s
         </ul>
       </nav>
       <div class="run">
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
         {shown && <Run run={shown} onStudy={onStudy} onGame={onGame} onProblem={setProblem} />}
       </div>
     </main>
@@ -88,7 +88,7 @@ function Run({ run, onStudy, onGame, onProblem }: { run: RunView; onStudy: (id: 
     void ask<{ id: string }>(action, { name: run.name, ...fields }).then(({ id }) => then(id), (error: Error) => onProblem(error.message));
   return (
     <>
-      <h1>{run.name}</h1>
+      <h2>{run.name}</h2>
       {run.lines > 0 && <p class="quiet">{run.lines} {t("steps")}</p>}
       {run.lines === 0 && !run.tournament && run.tables.length === 0 && <p class="quiet">{t("noNumbers")}</p>}
       <div class="charts">
@@ -111,7 +111,7 @@ function Run({ run, onStudy, onGame, onProblem }: { run: RunView; onStudy: (id: 
         </section>
       )}
       {run.duels.length > 0 && (
-        <section class="card scroll">
+        <section class="card scroll" tabIndex={0}>
           <h2>{t("duels")}</h2>
           <table class="candidates">
             <tbody>
@@ -148,8 +148,8 @@ function charts(series: Series, pattern: RegExp): Line[][] {
     const last = groups.at(-1);
     if (!last || last.length === 3 || size(points) < largest / 8) {
       largest = size(points);
-      groups.push([{ name: name.replaceAll("_", " "), points, tone: TONES[0] }]);
-    } else last.push({ name: name.replaceAll("_", " "), points, tone: TONES[last.length] });
+      groups.push([{ name: fromServer(name.replaceAll("_", " ")), points, tone: TONES[0] }]);
+    } else last.push({ name: fromServer(name.replaceAll("_", " ")), points, tone: TONES[last.length] });
   });
   return groups;
 }
@@ -165,9 +165,9 @@ function Duel({ models, onPlay }: { models: string[]; onPlay: (first: string, se
   return (
     <section class="card row wrap">
       <h2>{t("generation")}</h2>
-      <Select value={first} choices={choices} onChange={setFirst} />
+      <Select label={`${t("generation")} 1`} value={first} choices={choices} onChange={setFirst} />
       <span>{t("against")}</span>
-      <Select value={second} choices={choices} onChange={setSecond} />
+      <Select label={`${t("generation")} 2`} value={second} choices={choices} onChange={setSecond} />
       <button onClick={() => onPlay(first, second)}>{t("playIt")}</button>
     </section>
   );
@@ -192,11 +192,11 @@ function CrossTable({ run, tournament: { agents, pairs }, onGame, onProblem }: {
     void ask<PairGame[]>("runs.pair", { name: run, first, second }).then((games) => setChosen({ first, second, games }), (error: Error) => onProblem(error.message));
   return (
     <>
-      <section class="card scroll">
+      <section class="card scroll" tabIndex={0}>
         <h2>{t("crossTable")}</h2>
         <p class="quiet small-print">{t("crossTableHint")}</p>
         <table class="cross">
-          <thead><tr><th /><th>{t("rating")}</th>{agents.map((_, i) => <th key={i}>{i + 1}</th>)}</tr></thead>
+          <thead><tr><td /><th>{t("rating")}</th>{agents.map((_, i) => <th key={i}>{i + 1}</th>)}</tr></thead>
           <tbody>
             {agents.map((row, i) => (
               <tr key={row.name}>
@@ -222,7 +222,7 @@ function Score({ score, title, here = false, onChoose }: { score: number | undef
   if (score === undefined) return <td />;
   return (
     <td class={`score ${here ? "here" : ""}`} style={{ "--share": score }}>
-      <button title={title} aria-label={title} aria-pressed={here} onClick={onChoose}>{Math.round(score * 100)}</button>
+      <button title={title} aria-label={`${Math.round(score * 100)}: ${title}`} aria-pressed={here} onClick={onChoose}>{Math.round(score * 100)}</button>
     </td>
   );
 }
@@ -231,16 +231,16 @@ function PairGames({ pair, games, onGame }: { pair: Pair; games: PairGame[]; onG
   return (
     <section class="card">
       <h2>{pair.first} – {pair.second} <span class="quiet">{games.length}</span></h2>
-      <div class="finished-games">
+      <div class="finished-games" tabIndex={0}>
         <table class="candidates games-table">
-          <thead><tr><th>{t("gameNumber")}</th><th>{t("movedFirst")}</th><th>{t("winner")}</th><th>{t("result")}</th><th>{t("moves")}</th><th /></tr></thead>
+          <thead><tr><th>{t("gameNumber")}</th><th>{t("movedFirst")}</th><th>{t("winner")}</th><th>{t("result")}</th><th>{t("moves")}</th><td /></tr></thead>
           <tbody>
             {games.map((game) => (
               <tr key={game.number}>
                 <td>{game.number}</td>
                 <td>{game.first}</td>
                 <td>{game.winner || t("draw")}</td>
-                <td>{game.result}</td>
+                <td>{fromServer(game.result)}</td>
                 <td>{game.moves}</td>
                 <td><button class="quiet-button" aria-label={`${t("replay")} ${game.number}`} title={t("replay")} onClick={() => onGame(game.number)}>▶</button></td>
               </tr>
@@ -259,7 +259,7 @@ function Generations({ table, onPlay }: { table: GenerationTable; onPlay: (first
   const [first, second] = table.players.map((name) => of("player", name));
   const about = [table.about.komi !== undefined && `${t("komi")} ${table.about.komi}`, table.about.games && `${table.about.games} ${t("games").toLowerCase()}`].filter(Boolean).join(" · ");
   return (
-    <section class="card scroll">
+    <section class="card scroll" tabIndex={0}>
       <h2>{t("generationTable")} <span class="quiet">{about}</span></h2>
       <p class="quiet small-print">{t("generationTableHint")}</p>
       <table class="cross">

@@ -7,10 +7,10 @@ import { Learn } from "./learn";
 import { Match, MatchStart } from "./match";
 import { Play } from "./play";
 import { Setup } from "./setup";
-import { type Catalogue } from "./shapes";
+import { type Catalogue, type View } from "./shapes";
 import { setSound, soundIsOn } from "./sound";
 import { ask, useConnected, useTopic } from "./talk";
-import { currentLanguage, setLanguage, t, type Word } from "./words";
+import { currentLanguage, of, setLanguage, t, type Word } from "./words";
 import icon from "./icon.svg";
 import "./style.css";
 
@@ -30,6 +30,12 @@ function App() {
   useConnected(() => void ask<Catalogue>("hello").then(setCatalogue), []);
   const [part, rest] = route.replace(/^#\/?/, "").split("/");
   const shown = PARTS.includes(part as Word) ? part : "play";
+  const board = useTopic<View>(shown === "play" ? "game" : "position");
+  const run = shown === "learn" && rest ? decodeURIComponent(rest) : "";
+  useEffect(() => {
+    const what = rest && board && shown !== "match" && shown !== "learn" ? `${of("game", board.game)} ${board.cols}×${board.rows}` : run;
+    document.title = [what, t(shown as Word), "Tengen"].filter(Boolean).join(" · ");
+  }, [route, language, board?.game, board?.cols]);
   return (
     <div class="page" key={language}>
       <header>
@@ -38,8 +44,9 @@ function App() {
           {PARTS.map((name) => <a key={name} href={`#/${name}`} aria-current={name === shown ? "page" : undefined}>{t(name)}</a>)}
         </nav>
         <Settings onLanguage={() => { setLanguage(language === "en" ? "ko" : "en"); changeLanguage(currentLanguage()); }} />
+        {connection?.open === false && <div class="banner" role="status">{t("connectionLost")}</div>}
+        <h1 class="unseen">{[run, t(shown as Word), "Tengen"].filter(Boolean).join(" · ")}</h1>
       </header>
-      {connection?.open === false && <div class="banner" role="status">{t("connectionLost")}</div>}
       {catalogue === null ? <main class="loading">…</main> : <Part name={shown} rest={rest} catalogue={catalogue} />}
     </div>
   );
@@ -49,9 +56,9 @@ function Part({ name, rest, catalogue }: { name: string; rest: string | undefine
   const go = (to: string) => (location.hash = to);
   switch (name) {
     case "analyse":
-      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/analyse")}>{(study) => <Analyse study={study} onLeave={() => go("#/analyse")} />}</WithStudy> : <AnalyseStart part="analyse" catalogue={catalogue} onStudy={(id) => go(`#/analyse/${id}`)} />;
     case "explain":
-      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
+      return rest ? <WithStudy key={rest} id={rest} onGone={() => go("#/explain")}>{(study) => <Explain study={study} />}</WithStudy> : <AnalyseStart part="explain" empty="explainStart" catalogue={catalogue} onStudy={(id) => go(`#/explain/${id}`)} />;
     case "match":
       return rest ? <Match key={rest} id={rest} onLeave={() => go("#/match")} onStudy={(id) => go(`#/analyse/${id}`)} /> : <MatchStart catalogue={catalogue} onMatch={(id) => go(`#/match/${id}`)} />;
     case "learn":

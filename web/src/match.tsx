@@ -6,7 +6,7 @@ import { Chance, Chip, download, PlayerCard } from "./play";
 import { Field, GameChoice, levelName, type Player, PlayerChoice, playerKey, possible, Select, useGameForm } from "./setup";
 import { type Catalogue, type MatchBoard, type MatchInfo, type MatchScore, type MatchView } from "./shapes";
 import { ask, useConnected, useTopic } from "./talk";
-import { of, t, type Word } from "./words";
+import { fromServer, of, t, type Word } from "./words";
 
 const PACES: [number, Word][] = [[0, "paceFast"], [0.5, "paceTwo"], [1, "paceOne"], [3, "paceSlow"]];
 const MOST_GAMES = 100;
@@ -23,7 +23,7 @@ export function MatchStart({ catalogue, onMatch }: { catalogue: Catalogue; onMat
   return (
     <main class="setup">
       <form class="card" onSubmit={(event) => { event.preventDefault(); void begin(); }}>
-        <h1>{t("newMatch")}</h1>
+        <h2>{t("newMatch")}</h2>
         <GameChoice catalogue={catalogue} game={game} given={form.given} onChange={(name, given) => set({ game: name, given })} />
         <PlayerChoice label={t("agentA")} player={a} levels={levels} onChange={(player) => set({ a: player })} />
         <PlayerChoice label={t("agentB")} player={b} levels={levels} onChange={(player) => set({ b: player })} />
@@ -31,7 +31,7 @@ export function MatchStart({ catalogue, onMatch }: { catalogue: Catalogue; onMat
           <input type="number" min="1" max={MOST_GAMES} value={form.games} onChange={(e) => set({ games: Math.max(1, Math.min(MOST_GAMES, Math.round(e.currentTarget.valueAsNumber) || 10)) })} />
         </Field>
         <p class="quiet small-print">{t("matchHint")}</p>
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
         <button class="primary" type="submit">{t("start")}</button>
       </form>
       <section class="card">
@@ -42,7 +42,7 @@ export function MatchStart({ catalogue, onMatch }: { catalogue: Catalogue; onMat
             <li key={one.id}>
               <a href={`#/match/${one.id}`}>
                 <strong>{sideNames(one.sides).join(" – ")}</strong>
-                <span>{one.about} · {one.summary.games} / {one.games}{one.summary.games > 0 && ` · ${points(one.summary.a)} : ${points(one.summary.b)}`}</span>
+                <span>{fromServer(one.about)} · {one.summary.games} / {one.games}{one.summary.games > 0 && ` · ${points(one.summary.a)} : ${points(one.summary.b)}`}</span>
               </a>
             </li>
           ))}
@@ -72,7 +72,7 @@ export function Match({ id, onLeave, onStudy }: { id: string; onLeave: () => voi
         <div class="card status">
           <p class="headline" aria-live="polite">{t("gameNumber")} {board.round} / {match.games} · {over ? t("finished") : match.underWay ? `${t("moveNumber")} ${board.number}` : match.waiting ? t("waiting") : t("stopped")}</p>
           <div class="chance-room">{board.chance !== null && <Chance game={board} />}</div>
-          {[problem || match.problem, ...match.warnings].filter(Boolean).map((text) => <p key={text} class="problem" role="alert">{text}</p>)}
+          {[problem || match.problem, ...match.warnings].filter(Boolean).map((text) => <p key={text} class="problem" role="alert">{fromServer(text)}</p>)}
           <div class="row wrap">
             {!over && (match.underWay || match.waiting
               ? <button onClick={() => void act("match.pause")}>{t("stop")}</button>
@@ -86,14 +86,14 @@ export function Match({ id, onLeave, onStudy }: { id: string; onLeave: () => voi
         </div>
         <div class="card">
           <h2>{t("games")} <span class="quiet">{match.summary.games} / {match.games}</span></h2>
-          <div class="finished-games">
+          <div class="finished-games" tabIndex={0}>
             <table class="candidates games-table">
-              <thead><tr><th>{t("gameNumber")}</th><th>{of("player", match.players[0])}</th><th>{t("result")}</th><th>{t("moves")}</th><th /></tr></thead>
+              <thead><tr><th>{t("gameNumber")}</th><th>{of("player", match.players[0])}</th><th>{t("result")}</th><th>{t("moves")}</th><td /></tr></thead>
               <tbody>{match.results.map((_, i, all) => <Finished key={all.length - i} match={match} number={all.length - i} names={names} onReplay={replay} onSave={save} />)}</tbody>
             </table>
           </div>
         </div>
-        <p class="quiet small-print">{aboutOf(board) || match.about} · {t("matchMemory")}</p>
+        <p class="quiet small-print">{aboutOf(board) || fromServer(match.about)} · {t("matchMemory")}</p>
       </aside>
     </main>
   );
@@ -150,7 +150,7 @@ function Finished({ match, number, names, onReplay, onSave }: { match: MatchView
     <tr>
       <td>{number}</td>
       <td class={winner === first ? "winner" : ""}>{names[first === "a" ? 0 : 1]}</td>
-      <td title={[name, of("reason", ending), reason].filter(Boolean).join(" · ")}>{result}</td>
+      <td title={[name, of("reason", ending), reason].filter(Boolean).join(" · ")}>{fromServer(result)}</td>
       <td>{moves}</td>
       <td>
         <button class="quiet-button" aria-label={`${t("replay")} ${number}`} title={t("replay")} onClick={() => onReplay(number)}>▶</button>

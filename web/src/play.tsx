@@ -7,12 +7,12 @@ import { aboutOf } from "./about";
 import { type GameView, pointIndex, pointName, squaresOf, type View } from "./shapes";
 import { stoneSound } from "./sound";
 import { ask, drop, useConnected, useTopic } from "./talk";
-import { of, t } from "./words";
+import { fill, fromServer, of, t } from "./words";
 
 export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
   const game = useTopic<GameView>("game");
   const [problem, setProblem] = useState("");
-  const [resigning, setResigning] = useState(false);
+  const [asking, setAsking] = useState<"pass" | "resign" | null>(null); // whether that is really meant
   const shown = game !== null && game.id === id ? game : null;
   const act = (action: string, fields: Record<string, unknown> = {}) =>
     ask(action, { id, ...fields }).then(() => setProblem(""), (error: Error) => setProblem(error.message));
@@ -24,7 +24,10 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
   const people = shown ? shown.specs.map((spec) => spec === "") : [true, true];
   const mine = shown !== null && !shown.over && people[shown.toPlay - 1];
   const turned = shown !== null && shown.board === "chess" && !people[0] && people[1];
+  const canResign = shown !== null && !shown.over && people.includes(true);
   const move = (name: string) => void act("play.move", { move: name, number: shown!.number });
+  const pass = () => (shown!.open ? setAsking("pass") : move("pass"));
+  useEffect(() => setAsking(null), [shown?.number, shown?.over]);
 
   useLayoutEffect(() => {  // with the page, not after it is painted: a key may come in between
     function key(event: KeyboardEvent): void {
@@ -34,7 +37,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
         u: () => void act("play.undo"),
         h: () => mine && void act("play.hint"),
         s: () => shown?.territory && !shown.over && void act("play.estimate"),
-        p: () => mine && shown?.canPass && move("pass"),
+        p: () => mine && shown?.canPass && pass(),
       };
       actions[event.key.toLowerCase()]?.();
     }
@@ -42,11 +45,11 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
     return () => removeEventListener("keydown", key);
   });
 
-  const marks = useMemo(() => new Map<number, Mark>((shown?.marks.hints ?? []).flatMap(({ move: name, chance }, i) => {
-    const spot = squaresOf(shown!, name).at(-1);
-    const from = shown!.board === "chess" ? squaresOf(shown!, name)[0] : undefined;
-    return spot === undefined ? [] : [[spot, { from, text: chance === null || chance === undefined ? String(i + 1) : String(Math.round(chance * 100)), tone: i === 0 ? "best" : "good" }] as [number, Mark]];
-  })), [shown?.marks, shown?.cells]);
+  const marks = useMemo(() => (shown?.marks.hints ?? []).flatMap(({ move: name, chance }, i): Mark[] => {
+    const squares = squaresOf(shown!, name);
+    const text = chance === null || chance === undefined ? String(i + 1) : String(Math.round(chance * 100));
+    return squares.length === 0 ? [] : [{ at: squares.at(-1)!, from: shown!.board === "chess" ? squares[0] : undefined, text, tone: i === 0 ? "best" : "good" }];
+  }), [shown?.marks, shown?.cells]);
   const owners = useMemo(() => ownersOf(shown?.count?.owners ?? shown?.marks.owners), [shown?.count?.owners, shown?.marks.owners]);
   const dead = useMemo(() => new Set((shown?.count?.dead ?? []).map((name) => pointIndex(shown!, name))), [shown?.count?.dead]);
 
@@ -58,7 +61,8 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
         <Board
           view={shown}
           flip={turned}
-          onMove={mine ? move : undefined}
+          onMove={!shown.over && people.includes(true) ? move : undefined}
+          waiting={!mine}
           onPoint={shown.count?.correctable ? (index) => shown.cells[index] !== "0" && void act("play.dead", { point: pointName(shown, index) }) : undefined}
           marks={marks}
           owners={owners}
@@ -69,36 +73,37 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
       <aside class="panel">
         <Player game={shown} player={order[0]} />
         <div class="card status">
-          <p class="headline" aria-live="polite">{headline(shown, mine)}</p>
+          <p class="headline" aria-live="polite" title={headline(shown, mine)}>{headline(shown, mine)}</p>
           <p class="unseen" role="status">{lastMove(shown)}</p>
-          {shown.count && <p class="quiet">{shown.count.text}</p>}
-          {shown.count?.correctable && <p class="quiet">{t("deadStones")}</p>}
-          {shown.marks.margin !== undefined && !shown.over && <p>{margin(shown.marks.margin)}</p>}
-          {shown.chance !== null && <Chance game={shown} />}
-          {(problem || shown.problem) && <p class="problem" role="alert">{problem || shown.problem}</p>}
-          {shown.problem && <button onClick={() => void act("play.again")}>{t("again")}</button>}
           <div class={shown.territory ? "actions" : "actions four"}>
-            {shown.territory && <button disabled={!mine || !shown.canPass} onClick={() => move("pass")}>{t("pass")}</button>}
+            {shown.territory && <button disabled={!mine || !shown.canPass} onClick={pass}>{t("pass")}</button>}
             <button disabled={shown.moveList.length === 0 || shown.reason === "time"} onClick={() => void act("play.undo")}>{shown.over && shown.count ? t("resume") : t("undo")}</button>
             <button disabled={!mine} onClick={() => void act("play.hint")}>{t("hint")}</button>
             {shown.territory && <button disabled={shown.over} onClick={() => void act("play.estimate")}>{t("score")}</button>}
-            <button disabled={!mine} onClick={() => setResigning(true)}>{t("resign")}</button>
+            <button disabled={!canResign} onClick={() => setAsking("resign")}>{t("resign")}</button>
             <button onClick={() => void save(id)}>{t("save")}</button>
           </div>
-          {resigning && mine && (
-            <div class="confirm" role="alertdialog" aria-label={t("reallyResign")}>
-              <span>{t("reallyResign")}</span>
-              <button class="danger" onClick={() => { setResigning(false); move("resign"); }}>{t("yes")}</button>
-              <button onClick={() => setResigning(false)}>{t("no")}</button>
+          {/* What comes and goes is below the buttons, so that they stay where they are. */}
+          {asking && (asking === "resign" ? canResign : mine) && (
+            <div class="confirm" role="alertdialog" aria-label={t(asking === "resign" ? "reallyResign" : "reallyPass")}>
+              <span>{t(asking === "resign" ? "reallyResign" : "reallyPass")}</span>
+              <button class="danger" onClick={() => { setAsking(null); if (asking === "resign") void act("play.resign"); else move("pass"); }}>{t("yes")}</button>
+              <button autoFocus onClick={() => setAsking(null)}>{t("no")}</button>
             </div>
           )}
+          {(problem || shown.problem) && <p class="problem" role="alert">{fromServer(problem || shown.problem)}</p>}
+          {shown.problem && <button onClick={() => void act("play.again")}>{t("again")}</button>}
+          {shown.count && <p class="quiet">{fromServer(shown.count.text)}</p>}
+          {shown.count?.correctable && <p class="quiet">{t("deadStones")}</p>}
+          {shown.marks.margin !== undefined && !shown.over && <p class="estimate">{margin(shown.marks.margin)}</p>}
+          {shown.chance !== null && <Chance game={shown} />}
         </div>
         <Player game={shown} player={order[1]} />
         <details class="card moves" open>
           <summary>{t("moves")} <span class="quiet">{shown.number}</span></summary>
-          <ol>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
+          <ol tabIndex={0}>{shown.moveList.map((name, i) => <li key={i} class={(i + (shown.handicap ? 1 : 0)) % 2 ? "second" : "first"}>{name}</li>)}</ol>
         </details>
-        <p class="quiet small-print">{aboutOf(shown) || shown.about}</p>
+        <p class="quiet small-print">{aboutOf(shown) || fromServer(shown.about)}</p>
         <div class="row">
           <button onClick={onLeave}>{t("newGame")}</button>
           <button disabled={shown.moveList.length === 0} onClick={() => void ask<{ id: string }>("study.game", { game: id }).then((study) => (location.hash = `#/analyse/${study.id}`))}>{t("analyseThis")}</button>
@@ -121,7 +126,7 @@ function Player({ game, player }: { game: GameView; player: number }) {
     <PlayerCard turn={turn} chip={<Chip game={game} player={player} />} name={name} about={spec || (game.specs.every((each) => each === "") ? "" : of("player", game.players[player - 1]))}>
       {game.captures && <span class="captures" title={t("captured")}><b>{game.captures[player - 1]}</b><span> {t("captured")}</span></span>}
       {game.clock && spec === "" && <Clock clock={game.clock} player={player} />}
-      {turn && game.thinking && <span class="dots" role="status" aria-label={t("thinking")}><i /><i /><i /></span>}
+      {spec !== "" && <span class={`dots ${turn && game.thinking ? "" : "idle"}`} role="status">{turn && game.thinking && <span class="unseen">{t("thinking")}</span>}<i /><i /><i /></span>}
     </PlayerCard>
   );
 }
@@ -170,18 +175,21 @@ function headline(game: GameView, mine: boolean): string {
     const how = /^[BW]\+[\d.]+$/.test(game.result) ? `${game.result.slice(2)} ${t("points")}` : of("reason", game.reason);
     return `${won} ${t("wins")} · ${how}`;
   }
-  const last = game.last === "pass" ? `${of("player", game.players[2 - game.toPlay])} ${t("passed")} · ` : "";
+  const last = game.last === "pass" ? `${of("player", game.players[game.mover - 1])} ${t("passed")} · ` : "";
   const check = game.check ? ` · ${t("check")}` : "";
   return last + (mine && game.specs.some((spec) => spec) ? t("yourTurn") : `${player} ${t("toPlay")}`) + check;
 }
 
 /** The last move, for those who listen. */
 function lastMove(game: GameView): string {
-  return game.moveList.length === 0 ? "" : `${of("player", game.players[2 - game.toPlay])} ${game.moveList.at(-1)}`;
+  if (game.mover === 0) return "";
+  const [player, move] = [of("player", game.players[game.mover - 1]), game.moveList.at(-1)];
+  return move === "resign" ? `${player} ${t("resigned")}` : move === "pass" ? `${player} ${t("passed")}` : `${player} ${move}`;
 }
 
 function margin(points: number): string {
-  return `${of("player", points > 0 ? "Black" : "White")} ${t("ahead")} ${Math.abs(points)} ${t("points")}`;
+  if (points === 0) return t("even");
+  return fill("aheadBy", of("player", points > 0 ? "Black" : "White"), Math.abs(points));
 }
 
 async function save(id: string): Promise<void> {
@@ -189,7 +197,7 @@ async function save(id: string): Promise<void> {
   download(name, text);
 }
 
-export function download(name: string, text: string): void {
+export function download(name: string, text: string | Uint8Array<ArrayBuffer>): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;

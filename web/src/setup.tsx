@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ClockChoice, NO_CLOCK, timeControl } from "./clock";
 import { type Catalogue, type GameInfo, type OpponentInfo } from "./shapes";
 import { ask, useConnected } from "./talk";
-import { of, t, type Word } from "./words";
+import { fromServer, of, t, type Word } from "./words";
 
 type Choice = Record<string, string | number | boolean>;
 interface Listed {
@@ -47,7 +47,7 @@ export function GameOptions({ game, given, onChange }: { game: GameInfo; given: 
   const usual = given.handicap ? 0.5 : size === 5 ? 3.5 : rules.komi;
   return (
     <>
-      <Field label={t("size")}>
+      <Field group label={t("size")}>
         <div class="segments">
           {[5, 7, 9, 13, 19].map((n) => (
             <button type="button" key={n} aria-pressed={n === size} onClick={() => onChange({ ...without(given, "komi", "handicap"), size: n })}>{n}×{n}</button>
@@ -172,11 +172,11 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
   return (
     <main class="setup">
       <form class="card" onSubmit={(event) => { event.preventDefault(); void begin("play.new", { game: game.name, options }); }}>
-        <h1>{t("newGame")}</h1>
+        <h2>{t("newGame")}</h2>
         <GameChoice catalogue={catalogue} game={game} given={form.given} onChange={(name, given) => set({ game: name, given })} />
         <PlayerChoice label={t("opponent")} player={opponent} levels={levels} human onChange={({ level, spec }) => set({ level, spec })} />
         {opponent.level !== "human" && (
-          <Field label={t("yourSide")}>
+          <Field group label={t("yourSide")}>
             <div class="segments wide">
               {[["1", of("player", game.players[0])], ["2", of("player", game.players[1])], ["watch", t("watch")]].map(([key, text]) => (
                 <button type="button" key={key} aria-pressed={form.side === key} onClick={() => set({ side: key })}>{text}</button>
@@ -185,11 +185,11 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
           </Field>
         )}
         {!watching && <ClockChoice form={form.clock} onChange={(clock) => set({ clock })} />}
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
         <button class="primary" type="submit">{t("start")}</button>
       </form>
       <div class="column">
-        <OpenRecord onText={(record) => void begin("play.load", { record })} />
+        <OpenRecord onRecord={(record) => void begin("play.load", record)} />
         <section class="card">
           <h2>{t("recentGames")}</h2>
           {games?.length === 0 && <p class="quiet">{t("noGames")}</p>}
@@ -197,10 +197,10 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
             {games?.map((one) => (
               <li key={one.id}>
                 <a href={`#/play/${one.id}`}>
-                  <strong>{one.about}</strong>
-                  <span>{one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} · {one.moves} {t("moves").toLowerCase()}{one.result && ` · ${one.result}`}</span>
+                  <strong>{fromServer(one.about)}</strong>
+                  <span>{one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} · {one.moves} {t("moves").toLowerCase()}{one.result && ` · ${fromServer(one.result)}`}</span>
                 </a>
-                <button class="quiet-button" aria-label={`${t("remove")}: ${one.about}`} onClick={() => void ask("play.remove", { id: one.id }).then(() => setGames(games.filter((other) => other.id !== one.id)))}>✕</button>
+                <button class="quiet-button" aria-label={`${t("remove")}: ${fromServer(one.about)}`} onClick={() => void ask("play.remove", { id: one.id }).then(() => setGames(games.filter((other) => other.id !== one.id)))}>✕</button>
               </li>
             ))}
           </ul>
@@ -210,17 +210,31 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
   );
 }
 
-const LARGEST = 900_000; // bytes of a record
+const LARGEST = 700_000; // bytes of a record: in Base64 a message has a third more
+
+/** Text that was pasted, or the bytes of a file in Base64: the server knows more encodings than a browser guesses. */
+export type GivenRecord = { record: string } | { data: string };
+
+function isTooLarge(text: string): boolean {
+  return text.length > LARGEST || new TextEncoder().encode(text).length > LARGEST;
+}
+
+async function inBase64(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let letters = "";
+  for (let at = 0; at < bytes.length; at += 8192) letters += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(letters);
+}
 
 /** A place to drop, choose or paste a record. */
-export function OpenRecord({ onText }: { onText: (text: string) => void }) {
+export function OpenRecord({ onRecord }: { onRecord: (record: GivenRecord) => void }) {
   const [over, setOver] = useState(false);
   const [text, setText] = useState("");
   const [problem, setProblem] = useState("");
   const read = (file: File | undefined) => {
     if (!file) return;
     setProblem(file.size < LARGEST ? "" : t("tooLarge"));
-    if (file.size < LARGEST) void file.text().then(onText);
+    if (file.size < LARGEST) void inBase64(file).then((data) => onRecord({ data }));
   };
   return (
     <section
@@ -237,14 +251,15 @@ export function OpenRecord({ onText }: { onText: (text: string) => void }) {
           {t("load")}…
           <input type="file" class="unseen" accept=".sgf,.pgn,.json,text/plain" onChange={(e) => read(e.currentTarget.files?.[0])} />
         </label>
-        <button type="button" disabled={!text.trim()} onClick={() => onText(text)}>{t("goOn")}</button>
+        <button type="button" disabled={!text.trim()} onClick={() => { const large = isTooLarge(text); setProblem(large ? t("tooLarge") : ""); if (!large) onRecord({ record: text }); }}>{t("goOn")}</button>
       </div>
-      {problem && <p class="problem" role="alert">{problem}</p>}
+      {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
     </section>
   );
 }
 
-export function Field({ label, children }: { label: string; children: preact.ComponentChildren }) {
+export function Field({ label, group = false, children }: { label: string; group?: boolean; children: preact.ComponentChildren }) {
+  if (group) return <div class="field" role="group" aria-label={label}><span>{label}</span>{children}</div>; // several controls
   return <label class="field"><span>{label}</span>{children}</label>;
 }
 

@@ -5,6 +5,8 @@ export interface View {
   toPlay: number;
   number: number;
   last: string;
+  /** Who made the last move; 0 at the start. */
+  mover: number;
   over: boolean;
   winner: number | null;
   result: string;
@@ -16,6 +18,8 @@ export interface View {
   moves?: string[];
   banned?: string[];
   canPass?: boolean;
+  /** Whether a pass would be early. */
+  open?: boolean;
   captures?: [number, number];
   komi?: number;
   handicap?: number;
@@ -181,6 +185,9 @@ export interface StudyTree {
   about: string;
   names: [string, string];
   result: string;
+  /** The games of the file where it has several, and which one this is. */
+  games: string[];
+  chosen: number;
   parents: number[];
   moves: string[];
   movers: number[];

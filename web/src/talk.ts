@@ -1,4 +1,5 @@
-// The websocket to the server: questions with answers, and news by topic. It connects again when it is cut off.
+// The websocket to the server: questions with answers, and news by topic. It connects again when it is cut off, and says so when the
+// server is silent.
 import { useEffect, useState } from "preact/hooks";
 
 type Fields = Record<string, unknown>;
@@ -9,33 +10,64 @@ const listeners = new Map<string, Set<() => void>>();
 const waiting = new Map<number, Waiting>();
 const onConnect = new Set<() => void>();
 let socket: WebSocket | null = null;
-let ready: Promise<void> = connect();
 let count = 0;
 let delay = 300;
+let heard = performance.now();
+let silent = false; // the server does not answer, though the connection is there
 
-function connect(): Promise<void> {
-  return new Promise((resolve) => {
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const opened = new WebSocket(`${scheme}://${location.host}/talk`);
-    opened.onopen = () => {
-      socket = opened;
-      delay = 300;
-      tell("connection", { open: true }, true);
-      resolve();
-      onConnect.forEach((again) => again());
-    };
-    opened.onmessage = (event) => receive(JSON.parse(event.data as string));
-    opened.onclose = () => {
-      socket = null;
-      tell("connection", { open: false }, true);
-      waiting.forEach(({ reject }) => reject(new Error("the connection was lost")));
-      waiting.clear();
-      setTimeout(() => void connect().then(resolve), delay);
-      ready = new Promise((again) => onConnect.add(function once() { onConnect.delete(once); again(); }));
-      delay = Math.min(5000, delay * 1.6);
-    };
-  });
+const LOST = "the connection was lost";
+const LOOK = 1000; // milliseconds between two looks at how long the server has been silent
+const PATIENCE = 3000; // that it may take to answer
+const IDLE = 15_000; // between two questions whether it is there when nobody has asked anything
+
+function connect(): void {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  const opened = new WebSocket(`${scheme}://${location.host}/talk`);
+  opened.onopen = () => {
+    socket = opened;
+    delay = 300;
+    listen();
+    tell("connection", { open: true }, true);
+    onConnect.forEach((again) => again());
+  };
+  opened.onmessage = (event) => {
+    listen();
+    receive(JSON.parse(event.data as string));
+  };
+  opened.onclose = () => {
+    socket = null;
+    tell("connection", { open: false }, true);
+    waiting.forEach(({ reject }) => reject(new Error(LOST)));
+    waiting.clear();
+    setTimeout(connect, delay);
+    delay = Math.min(5000, delay * 1.6);
+  };
 }
+
+/** The server is there. */
+function listen(): void {
+  heard = performance.now();
+  if (silent) tell("connection", { open: socket !== null }, true);
+  silent = false;
+}
+
+/** A websocket that nothing comes through looks like one with nothing to say: ask for the page's head in another way. */
+async function look(): Promise<void> {
+  const patience = waiting.size > 0 || silent ? PATIENCE : IDLE;
+  if (socket !== null && !document.hidden && performance.now() - heard > patience) {
+    try {
+      await fetch("/", { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+      listen();
+    } catch {
+      silent = true;
+      tell("connection", { open: false }, true);
+    }
+  }
+  setTimeout(() => void look(), LOOK);
+}
+
+connect();
+void look();
 
 function receive(message: any): void {
   if (message.on !== undefined) {
@@ -55,10 +87,9 @@ function tell(topic: string, set: Fields, whole: boolean): void {
 
 /** Ask the server to do something; the answer, or an Error whose message is for people. */
 export async function ask<T = any>(action: string, fields: Fields = {}): Promise<T> {
-  if (socket === null) await ready;
   const n = ++count;
   return new Promise<T>((resolve, reject) => {
-    if (socket === null) return reject(new Error("the connection was lost"));
+    if (socket === null || silent) return reject(new Error(LOST)); // and is not done later, when nobody expects it
     waiting.set(n, { resolve, reject });
     socket.send(JSON.stringify({ n, do: action, ...fields }));
   });

@@ -30,8 +30,8 @@ export function MoveTree({ tree, at, onGo, tones }: {
     box.current?.scrollTo({ left: x * STEP - box.current.clientWidth / 2, top: y * STEP - box.current.clientHeight / 2 });
   }, [at, tree]);
   return (
-    <div class="tree" ref={box} role="tree" aria-label={t("moves")}>
-      <svg width={(depth + 1) * STEP + 8} height={lanes * STEP + 8}>
+    <div class="tree" ref={box} tabIndex={0} role="tree" aria-label={t("moves")}>
+      <svg role="presentation" width={(depth + 1) * STEP + 8} height={lanes * STEP + 8}>
         {tree.parents.map((parent, node) => {
           if (parent < 0) return null;
           const [x1, y1] = place[parent];
@@ -39,7 +39,7 @@ export function MoveTree({ tree, at, onGo, tones }: {
           return <path key={node} class="edge" d={`M${mid(x1)} ${mid(y1)}${y1 === y2 ? "" : `L${mid(x2 - 1)} ${mid(y2)}`}L${mid(x2)} ${mid(y2)}`} />;
         })}
         {place.map(([x, y], node) => (
-          <g key={node} class={`node mover${tree.movers[node]} ${node === at ? "here" : ""} ${tones.get(node) ?? ""}`} role="treeitem" aria-label={tree.moves[node] || t("walkStart")} aria-selected={node === at} onClick={() => onGo(node)}>
+          <g key={node} class={`node mover${tree.movers[node]} ${node === at ? "here" : ""} ${tones.get(node) ?? ""}`} role="treeitem" aria-label={node === 0 ? t("walkStart") : `${x} ${tree.moves[node]}`.trim()} aria-selected={node === at} onClick={() => onGo(node)}>
             <circle cx={mid(x)} cy={mid(y)} r="10.5"><title>{tree.moves[node]}</title></circle>
             <text x={mid(x)} y={mid(y) + 3.5}>{x || ""}</text>
           </g>

@@ -1,4 +1,6 @@
 // Every word on the page, in English and Korean. A word that is missing in Korean is shown in English.
+import { inKorean } from "./server_words";
+
 const table = {
   play: ["Play", "대국"],
   analyse: ["Analyse", "분석"],
@@ -23,7 +25,7 @@ const table = {
   start: ["Start", "시작"],
   load: ["Open a record", "기보 열기"],
   loadHint: ["SGF, PGN or JSON, from a file or pasted", "SGF, PGN, JSON: 파일 또는 붙여넣기"],
-  tooLarge: ["The file is too large: a record has at most 900 kB.", "파일이 너무 큽니다. 기보는 900 kB까지입니다."],
+  tooLarge: ["The file is too large: a record has at most 700 kB.", "파일이 너무 큽니다. 기보는 700 kB까지입니다."],
   goOn: ["Continue", "이어두기"],
   remove: ["Remove", "삭제"],
   you: ["You", "나"],
@@ -40,14 +42,17 @@ const table = {
   thinking: ["thinking", "생각 중"],
   captured: ["captured", "따낸 돌"],
   moves: ["Moves", "수순"],
-  yourTurn: ["Your move", "둘 차례입니다"],
+  yourTurn: ["Your move", "내 차례입니다"],
   toPlay: ["to play", "차례"],
   passed: ["passed", "한수쉼"],
   check: ["check", "체크"],
   wins: ["wins", "승"],
   draw: ["Draw", "무승부"],
-  noResult: ["No result", "무승부"],
-  ahead: ["is ahead by about", "약"],
+  noResult: ["No result", "무효"],
+  aheadBy: ["{0} is ahead by about {1} points", "{0}이 약 {1}집 우세"],
+  even: ["The game is about even", "비슷한 형세"],
+  resigned: ["resigned", "기권"],
+  reallyPass: ["Most of the board is still open. Pass?", "아직 둘 곳이 많습니다. 한 수 쉴까요?"],
   points: ["points", "집"],
   deadStones: ["Click stones to mark them dead or alive.", "돌을 눌러 사석을 바꿀 수 있습니다."],
   resume: ["Play on", "계속 두기"],
@@ -64,6 +69,7 @@ const table = {
   double_step: ["Double step", "두 칸 전진"],
   keys: ["Keys: arrows and Enter on the board · P pass · U undo · H hint · S score", "단축키: 화살표+Enter · P 한수쉼 · U 무르기 · H 힌트 · S 형세"],
   analysis: ["Analysis", "실시간 분석"],
+  emptyPosition: ["empty board", "빈 판"],
   emptyBoard: ["Or an empty board", "또는 빈 판"],
   gameOver: ["The game is over.", "끝난 대국입니다."],
   show: ["Show", "보기"],
@@ -72,6 +78,11 @@ const table = {
   better: ["better:", "더 좋은 수:"],
   wholeGame: ["Whole game", "전체 분석"],
   stop: ["Stop", "멈춤"],
+  yourStudies: ["Your studies", "내 분석"],
+  noStudies: ["No studies yet.", "아직 분석이 없습니다."],
+  positions: ["positions", "국면"],
+  studyGone: ["This study is not here any more: open its record again.", "이 분석은 더 이상 없습니다. 기보를 다시 여세요."],
+  gameOfFile: ["Game of the file", "파일의 대국"],
   otherRecord: ["Another record", "다른 기보"],
   analyseThis: ["Analyse", "분석"],
   walkKeys: ["Keys: ← → walk · ↑ ↓ variations · Home End · A analysis; the wheel walks too", "단축키: ← → 이동 · ↑ ↓ 변화도 · Home End · A 분석"],
@@ -91,6 +102,12 @@ const table = {
   fromStart: ["From the start", "처음부터"],
   lastSimulation: ["The last simulation", "마지막 시뮬레이션"],
   lastSimulationHint: ["It went down the tree by the largest Q + u, evaluated one new position, and carried its value back up.", "Q + u가 가장 큰 수를 따라 내려가 새 국면 하나를 평가하고, 그 값을 위로 전달했습니다."],
+  mostVisited: ["most visited", "최다 방문"],
+  nextSimulation: ["next simulation", "다음 시뮬레이션"],
+  signs: [
+    "N visits; W sum of the values seen below, each from −1 (lost) to +1 (won) for the player who makes the move; Q = W / N; P prior; u bonus for moves with few visits; v the network's value of the position after the move, for the player to move there: its sign is the opposite of W's.",
+    "N 방문 수; W 아래에서 얻은 값의 합. 값은 그 수를 두는 쪽에서 본 −1(패)부터 +1(승); Q = W / N; P 정책; u 방문이 적은 수에 주는 가산점; v 그 수 다음 국면을 신경망이 평가한 값. 다음에 둘 쪽에서 본 값이라 W와 부호가 반대입니다.",
+  ],
   theTree: ["The tree", "탐색 트리"],
   toAnalysis: ["Back to the analysis", "분석으로"],
   rootNode: ["root", "루트"],
@@ -219,6 +236,16 @@ export function t(word: Word): string {
 export function head(word: Word): string {
   const text = t(word);
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A sentence with something filled in: `{0}`, `{1}`. */
+export function fill(word: Word, ...values: (string | number)[]): string {
+  return t(word).replace(/\{(\d)\}/g, (_, place) => String(values[Number(place)]));
+}
+
+/** A sentence that the server has made, in the language of the page; unknown ones are shown as they are. */
+export function fromServer(text: string): string {
+  return language === "ko" ? inKorean(text) : text;
 }
 
 /** The same for words that come from the server: `of("level", "beginner")`; unknown ones are shown as they are. */

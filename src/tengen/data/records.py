@@ -33,7 +33,8 @@ from tengen.games.go.board import (
 from tengen.games.go.coordinates import to_gtp, to_sgf
 from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
-from tengen.games.go.sgf import MAX_MOVES, as_utf8, rules_of
+from tengen.games.go.sgf import MAX_MOVES, rules_of
+from tengen.games.go.sgf_encoding import as_utf8
 from tengen.games.go.sgf_line import CutOff, NotSgf, properties
 
 UNREADABLE: Final = "unreadable"

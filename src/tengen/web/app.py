@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
@@ -31,6 +33,7 @@ from tengen.web.learn_room import LearnRoom
 from tengen.web.match_room import MatchRoom
 from tengen.web.play_room import PlayRoom
 from tengen.web.stored_games import StoredGames
+from tengen.web.stored_studies import StoredStudies
 from tengen.web.study_room import StudyRoom
 from tengen.web.thinking import Thinking
 
@@ -69,7 +72,7 @@ def make_app(config: WebConfig) -> Guard:
     stored = StoredGames(config.state)
     play = PlayRoom(stored, thinking, agents, config.opponents)
     actions |= play.actions()
-    studies = StudyRoom(stored, thinking, agents)
+    studies = StudyRoom(stored, StoredStudies(config.state / "studies"), thinking, agents)
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
     actions |= LearnRoom(config.runs, studies, play).actions()
@@ -98,8 +101,19 @@ def make_app(config: WebConfig) -> Guard:
 
     routes: list[Any] = [Route("/", _index), WebSocketRoute("/talk", talk)]
     if (STATIC / "assets").is_dir():
-        routes.append(Mount("/assets", StaticFiles(directory=STATIC / "assets")))
-    return Guard(Starlette(routes=routes, lifespan=lifespan), config.token, config.local)
+        routes.append(Mount("/assets", _Assets(directory=STATIC / "assets")))
+    smaller = Middleware(GZipMiddleware, minimum_size=1_000)
+    return Guard(Starlette(routes=routes, middleware=[smaller], lifespan=lifespan), config.token, config.local)
+
+
+class _Assets(StaticFiles):
+    """Files whose names change with what is in them: a browser need not ask for them again."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """A file, to be kept for a year."""
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return response
 
 
 async def _index(request: Request) -> Response:

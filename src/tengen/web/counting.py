@@ -1,16 +1,44 @@
 """Counting a game of Go that is over: which stones are dead, and whose the points are."""
 
-from typing import Any
+from typing import Any, Final
 
-from tengen.games.go import EMPTY
+import numpy as np
+
+from tengen.games.go import BLACK, EMPTY, State
+from tengen.search.status import on_points, search_ownership
 from tengen.serve.estimate import describe_count
 from tengen.web.stored_games import PlayedGame
+
+_PLAYOUTS: Final = 1_000
+_SURE: Final = 0.8  # of the playouts in which a point has the same owner, less those in which it has the other one
+_OPEN: Final = 4  # a board is open while more than one point in so many is nobody's
+
+
+def is_open(state: State) -> bool:
+    """Whether so much of a board is nobody's that a pass is likely to be a slip."""
+    empty = state.stones == EMPTY
+    return not state.is_over and int((empty & (state.ownership(()) == EMPTY)).sum()) * _OPEN > state.size**2
+
+
+def result_is_open(state: State) -> bool:
+    """Whether the player to move, who would win if the game were counted now, could still lose it by playing on."""
+    ownership = search_ownership(state, _PLAYOUTS)
+    dead = state.dead_by_ownership(ownership, _PLAYOUTS) if state.rules.removes_dead else frozenset()
+    margin = state.score(dead) if state.to_play == BLACK else -state.score(dead)
+    unsettled = int((np.abs(on_points(ownership, state.size)) < _SURE * _PLAYOUTS).sum())
+    return 0 < margin <= 2 * unsettled
 
 
 def is_to_be_counted(played: PlayedGame) -> bool:
     """Whether a game has ended in a way that its stones are to be counted, and nobody has done so."""
     state = played.state
-    return played.dead is None and played.game.territory and state.is_over and state.end_reason == "score"
+    return (
+        played.dead is None
+        and not played.resigned
+        and played.game.territory
+        and state.is_over
+        and state.end_reason == "score"
+    )
 
 
 def group_at(state: Any, point: int) -> frozenset[int]:

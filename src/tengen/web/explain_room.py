@@ -49,7 +49,7 @@ class ExplainRoom:
 
     async def _start(self, page: Connection, message: Message) -> Any:
         """Begin with an empty tree at the position that a study shows."""
-        study = self._studies.desk(message).study
+        study = (await self._studies.desk(message)).study
         state, spec = study.node(study.at).state, analyst_spec(field(message, "spec", str))
 
         def begin() -> SteppedSearch:

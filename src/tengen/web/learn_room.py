@@ -58,7 +58,7 @@ class LearnRoom:
     async def _replay(self, page: Connection, message: Message) -> Any:
         _, path = await self._path(message)
         index = field(message, "index", int)
-        return self._studies.begin(await asyncio.to_thread(replay, path, index))
+        return await self._studies.begin(await asyncio.to_thread(replay, path, index))
 
     async def _duel(self, page: Connection, message: Message) -> Any:
         """Let two generations of a run play a game on the board."""
@@ -80,7 +80,7 @@ class LearnRoom:
         """Put one of these games on a desk."""
         _, path = await self._path(message)
         names, number = (field(message, "first", str), field(message, "second", str)), field(message, "number", int)
-        return self._studies.begin(await asyncio.to_thread(pair_game, path, *names, number))
+        return await self._studies.begin(await asyncio.to_thread(pair_game, path, *names, number))
 
     async def _path(self, message: Message) -> tuple[str, Path]:
         name = field(message, "name", str)

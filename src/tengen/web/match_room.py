@@ -171,7 +171,7 @@ class MatchRoom:
     async def _replay(self, page: Connection, message: Message) -> Any:
         contest = self._contest(message)
         record = _record(contest, message)
-        return self._studies.begin(await contest.seat.work(lambda: read_study(record)))
+        return await self._studies.begin(await contest.seat.work(lambda: read_study(record)))
 
     async def _save(self, page: Connection, message: Message) -> Any:
         contest = self._contest(message)

@@ -36,7 +36,12 @@ _GO: Final = (
     Opponent("casual", "uct:playouts=300"),
     Opponent("improving", "uct:playouts=2000"),
 )
-_UCT: Final = Opponent("strongest", "uct:seconds=3")
+_PLAYOUTS: Final = (
+    *_GO,
+    Opponent("strong", "uct:playouts=5000"),
+    Opponent("strongest", "uct:playouts=20000"),
+)
+"""For boards, rules and a komi that no network has learned: each level searches more than the one before."""
 _GO9: Final = (
     *_GO[:-1],
     Opponent("improving", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
@@ -63,6 +68,17 @@ _GO19: Final = (
         "14 of 20 games against GNU Go level 10, on one core",
     ),
 )
+_BY_TERRITORY: Final = {
+    9: (
+        *_GO[:-1],
+        Opponent("improving", "policy:go9"),
+        Opponent("club", "uct:playouts=2000"),
+        Opponent("strong", "uct:playouts=5000"),
+        Opponent("strongest", "uct:playouts=20000"),
+    ),
+    19: (*_GO, Opponent("strong", "fast-policy"), Opponent("strongest", "policy:go19")),
+}
+"""Where territory counts, networks propose moves: what they and playouts say of the value of a position is for area."""
 _MICROCHESS: Final = (
     _RANDOM,
     Opponent("beginner", "alphabeta:depth=1"),
@@ -81,7 +97,6 @@ _OTHER: Final = (
     Opponent("casual", "mcts:playouts=50"),
     Opponent("strongest", "mcts:playouts=5000"),
 )
-_LEVEL10: Final = Opponent("strong", "uct:playouts=20000", "87.5% of 40 games against GNU Go level 10 on 9x9")
 
 
 def opponents_for(state: Any, own: Mapping[str, str]) -> list[Opponent]:
@@ -114,7 +129,9 @@ def _spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
 
 
 def _in_go(state: Any) -> tuple[Opponent, ...]:
-    """Networks play the boards that they have learned, counted by area; playouts play all of them."""
+    """Networks play the boards that they have learned; playouts play all of them."""
+    if state.rules.name == "simple-go":  # another game: nothing that was measured holds for it
+        return _PLAYOUTS
     by_area = get_rules(state.rules).scoring == "area"
     if by_area and state.size == 9:
         return _rated(_GO9, _RATINGS9)
@@ -122,7 +139,7 @@ def _in_go(state: Any) -> tuple[Opponent, ...]:
         return _rated(_GO5, _RATINGS5)
     if by_area and state.size == 19:
         return _GO19
-    return (*_GO, _LEVEL10, _UCT)
+    return _PLAYOUTS if by_area else _BY_TERRITORY.get(state.size, _PLAYOUTS)
 
 
 def _rated(levels: Sequence[Opponent], ratings: Sequence[int | None]) -> tuple[Opponent, ...]:

@@ -8,20 +8,22 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from tengen.agents.agent import AgentError
+from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck
 from tengen.games.game import Game, get_game
-from tengen.games.state import FIRST, SECOND
+from tengen.games.go import PASS, State
+from tengen.games.go.sgf_encoding import decoded
+from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.status import dead_stones
 from tengen.serve.estimate import estimate
 from tengen.web.agent_pool import AgentPool
 from tengen.web.audience import Audience, Watched
 from tengen.web.clocks import Clock, TimeControl
 from tengen.web.connection import Action, Connection, Message
-from tengen.web.counting import count_of, group_at, is_to_be_counted
+from tengen.web.counting import count_of, group_at, is_to_be_counted, result_is_open
 from tengen.web.fields import field, options_of
 from tengen.web.opponents import opponents_for, players_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
-from tengen.web.records import read_any
+from tengen.web.records import read_any, record_in
 from tengen.web.seat import Seat
 from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 from tengen.web.thinking import Thinking
@@ -68,6 +70,7 @@ class PlayRoom:
             "play.open": self._open,
             "play.leave": self._leave,
             "play.move": self._move,
+            "play.resign": self._resign,
             "play.undo": self._undo,
             "play.again": self._again,
             "play.dead": self._dead,
@@ -93,11 +96,17 @@ class PlayRoom:
         return await self._begin(page, _new_state(message), message)
 
     async def _load(self, page: Connection, message: Message) -> Any:
-        state = await asyncio.to_thread(read_any, field(message, "record", str))
+        record = record_in(message)
+        text = record if isinstance(record, str) else decoded(record)[0]
+        state = await asyncio.to_thread(read_any, text)
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
         players, specs = players_of(message.get("players"), state, self._own)
+        for player, spec in zip(players, specs):
+            if player.startswith("spec:"):  # of the other ones it is known that they can play
+                seat = Seat(self._thinking, self._agents, "check", owner=page)
+                await seat.think(spec, lambda agent, seconds: _check(agent, state))
         return await self.begin_between(state, players, specs, TimeControl.of(message.get("clock")))
 
     async def begin_between(
@@ -137,8 +146,8 @@ class PlayRoom:
         played = table.played
         if played.specs[played.state.to_play - 1] and not played.state.is_over:
             raise ValueError("it is not your turn")
-        if played.winner_on_time:
-            raise ValueError("the game is over: there is no time left")
+        if played.winner_beside_the_board:
+            raise ValueError("the game is over")
         if field(message, "number", int) != played.state.move_number:
             raise ValueError("the game has gone on meanwhile")
         played.state = played.state.play(played.state.parse_move(field(message, "move", str)))
@@ -148,19 +157,34 @@ class PlayRoom:
         await self._changed(table)
         return {}
 
+    async def _resign(self, page: Connection, message: Message) -> Any:
+        """Give a game up, also while the other one thinks."""
+        table = await self._table(message)
+        played = table.played
+        people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
+        if played.is_over or not people:
+            raise ValueError("the game is over" if played.is_over else "only a person can resign")
+        self._stop(table)
+        if played.state.to_play in people:
+            played.state = played.state.play(RESIGN)
+        else:
+            played.resigned = people[0]
+        await self._changed(table)
+        return {}
+
     async def _undo(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
         self._stop(table)
         played = table.played
         people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
-        state = played.state.previous
+        state = played.state if played.resigned else played.state.previous
         while state is not None and people and state.to_play not in people:
             state = state.previous
         if state is None:
             raise ValueError("there is no move of yours to take back")
         if played.winner_on_time:
             raise ValueError("the game is over: there is no time left")
-        played.state, table.thought = state, view_of_thought(None, FIRST)
+        played.state, played.resigned, table.thought = state, 0, view_of_thought(None, FIRST)
         if played.clock is not None:
             played.clock.begin_turn()
         await self._changed(table)
@@ -281,7 +305,7 @@ class PlayRoom:
     async def _think(self, table: Table, spec: str) -> None:
         played, state = table.played, table.played.state
         try:
-            decision = await table.seat.think(spec, lambda agent, seconds: agent.choose(state, seconds))
+            decision = await table.seat.think(spec, lambda agent, seconds: _choose(agent, state, seconds))
             if played.state is state:
                 played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
                 table.marks, played.dead = {}, None
@@ -355,11 +379,29 @@ class PlayRoom:
             "count": None,
             "clock": None if played.clock is None else played.clock.to_json(),
         }
-        if played.winner_on_time:
-            view |= {"over": True, "winner": played.winner_on_time, "result": played.result, "reason": "time"}
+        if played.winner_beside_the_board:
+            reason = "time" if played.winner_on_time else "resignation"
+            view |= {"over": True, "winner": played.winner_beside_the_board, "result": played.result, "reason": reason}
         if played.dead is not None:
             view["count"] = count_of(played)
         return view
+
+
+def _choose(agent: Agent, state: Any, seconds: float) -> Decision:
+    """An agent's move. It answers a pass by a pass only where playing on cannot change who wins: elsewhere it is asked
+    as if the opponent had not passed, and a pass that was a slip costs a move and not the game."""
+    if isinstance(state, State) and state.last_move == PASS and state.previous is not None:
+        if result_is_open(state):
+            decision = agent.choose(state.previous.with_to_play(state.to_play), seconds)
+            if decision.move != RESIGN and state.is_legal(decision.move):
+                return decision
+    return agent.choose(state, seconds)
+
+
+def _check(agent: Agent, state: Any) -> None:
+    """ValueError if an agent cannot play from a state."""
+    if isinstance(agent, NeedsCheck) and not state.is_over:
+        agent.check(state)
 
 
 def _new_state(message: Message) -> Any:

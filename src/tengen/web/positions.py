@@ -5,7 +5,7 @@
 | `board`    | how to draw it: `go` (points), `chess` (pieces), `squares` (marks), `text` (whatever it prints)   |
 | `cells`    | one character for each point or square, row by row from the top                                   |
 | `moves`    | the legal moves; in Go, where nearly all are legal, `banned` has the empty points that are not    |
-| `toPlay`   | 1 or 2; `players` has their names                                                                 |
+| `toPlay`   | 1 or 2; `players` has their names; `mover` is who made the last move, 0 at the start              |
 """
 
 from typing import Any
@@ -20,6 +20,7 @@ from tengen.games.go import PASS
 from tengen.games.go.coordinates import to_gtp
 from tengen.games.microchess import State as Microchess
 from tengen.games.state import FIRST, RESIGN
+from tengen.web.counting import is_open
 
 View = dict[str, Any]
 _PIECES = ".PNBRQKpnbrqk"
@@ -35,6 +36,7 @@ def view_of(state: Any) -> View:
         "toPlay": state.to_play,
         "number": state.move_number,
         "last": _last_name(state),
+        "mover": mover_of(state),
         "over": state.is_over,
         "winner": state.winner() if state.is_over else None,
         "result": state.result() if state.is_over else "",
@@ -66,6 +68,13 @@ def numbers_by_name(state: Any, numbers: Any, digits: int = 4) -> dict[str, floa
     return {state.move_name(move): round(float(number), digits) for move, number in numbers.items()}
 
 
+def mover_of(state: Any) -> int:
+    """Who made the last move; 0 at the start."""
+    if state.previous is None:
+        return 0
+    return int(getattr(state, "last_color", 0) or state.previous.to_play)
+
+
 def _last_name(state: Any) -> str:
     return "" if state.previous is None else str(state.previous.move_name(state.last_move))
 
@@ -85,6 +94,7 @@ def _go(state: go.State) -> View:
         "cells": _digits(stones),
         "banned": [to_gtp(point, state.size) for point in empty if point not in allowed],
         "canPass": PASS in allowed,
+        "open": is_open(state),
         "captures": list(state.captures),
         "komi": state.komi,
         "handicap": state.handicap,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tengen.arena.results import GameResult
 from tengen.games.game import get_game
+from tengen.nets.generations import find_generation, generation_numbers
 from tengen.web.study import Study, read_study
 
 TOURNAMENT_FILE: Final = "tournament.json"
@@ -74,13 +75,18 @@ def generation_tables(path: Path) -> list[dict[str, Any]]:
         fields = _read(file)
         try:
             settings = {name: value for name, value in fields["settings"].items() if value is not None}
-            game = get_game(str(settings["game"]))
+            game = get_game(_learned_game(path))
             pairs = [[int(first), int(second), *map(int, rest)] for first, second, *rest in fields["pairs"]]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ValueError(f"{file.name} is no table of generations") from None
         about = {name: settings[name] for name in ("komi", "games", "random_moves") if name in settings}
         found.append({"name": file.stem, "players": list(game.players), "about": about, "pairs": pairs})
     return found
+
+
+def _learned_game(path: Path) -> str:
+    """The game that the generations of a run play: their models say it, the tables do not."""
+    return find_generation(path).card.game if generation_numbers(path) else "go"
 
 
 def _pair(path: Path, a: str, b: str) -> tuple[Path, tuple[str, str]]:

@@ -38,6 +38,8 @@ class PlayedGame:
     touched: float = field(default_factory=time.time)
     clock: Clock | None = None
     """The clocks of the people, if they play by one."""
+    resigned: int = 0
+    """Who resigned while the other was to move, which the record does not say."""
 
     @property
     def game(self) -> Game:
@@ -50,22 +52,34 @@ class PlayedGame:
         return other_player(self.clock.lost) if self.clock is not None and self.clock.lost else 0
 
     @property
+    def winner_beside_the_board(self) -> int:
+        """Who has won on time, or because the other resigned out of turn; 0: nobody."""
+        return self.winner_on_time or (other_player(self.resigned) if self.resigned else 0)
+
+    @property
     def is_over(self) -> bool:
-        """Whether the game has ended, by its rules or on time."""
-        return self.state.is_over or self.winner_on_time > 0
+        """Whether the game has ended, by its rules, on time or by a resignation."""
+        return self.state.is_over or self.winner_beside_the_board > 0
 
     @property
     def result(self) -> str:
         """As the game's records write it; empty while it goes on."""
         if self.winner_on_time:
             return self.game.forfeit(self.winner_on_time, on_time=True)
+        if self.resigned:
+            return self.game.forfeit(other_player(self.resigned)).replace("+F", "+R")
         return str(self.state.result()) if self.state.is_over else ""
 
     def write(self) -> str:
         """The game's own record: SGF, PGN, ..."""
-        ending = ("time forfeit", self.result) if self.winner_on_time else ("", "")
-        record = Record(*names(self), result=ending[1], termination=ending[0])
+        termination = "time forfeit" if self.winner_on_time else "resignation" if self.resigned else ""
+        record = Record(*names(self), result=self.result if termination else "", termination=termination)
         return self.game.write(self.state, record).decode("utf-8")
+
+
+def is_id(name: Any) -> bool:
+    """Whether something could be a name that `new_id` has given."""
+    return isinstance(name, str) and _ID.fullmatch(name) is not None
 
 
 def new_id() -> str:
@@ -114,7 +128,7 @@ class StoredGames:
         return sorted(self._folder.glob("*.json"), key=_age, reverse=True)
 
     def _path(self, name: str) -> Path:
-        if not isinstance(name, str) or not _ID.fullmatch(name):
+        if not is_id(name):
             raise ValueError("there is no such game here")
         return self._folder / f"{name}.json"
 
@@ -130,6 +144,7 @@ def as_json(played: PlayedGame) -> dict[str, Any]:
         "about": game.describe(game.options_of(state)),
         "record": played.write(),
         "resigned": resigned,
+        "resigned_out_of_turn": played.resigned,
         "players": list(played.players),
         "specs": list(played.specs),
         "dead": None if played.dead is None else sorted(played.dead),
@@ -152,7 +167,8 @@ def from_json(fields: dict[str, Any]) -> PlayedGame:
     first, second = map(str, fields["players"])
     specs = str(fields["specs"][0]), str(fields["specs"][1])
     clock = None if fields.get("clock") is None else Clock.from_json(fields["clock"])
-    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]), clock)
+    quitter = int(fields.get("resigned_out_of_turn", 0))
+    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]), clock, quitter)
 
 
 def names(played: PlayedGame) -> tuple[str, str]:

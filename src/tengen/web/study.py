@@ -1,25 +1,58 @@
 """A tree of moves to walk through: a record with its variations, and what is tried beside them.
 
-Nodes have numbers, 0 being the start; the first child of a node is its main line. SGF is read and written with all its
-variations, the records of other games with their main line.
+Nodes have numbers, 0 being the start; the first child of a node is its main line. Of an SGF everything is kept: what a
+study adds is put into the text of the file, and all else stays as it was, byte for byte (`sgf_tree.py`). The records of
+other games have their main line only.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sgfmill import sgf_grammar
+import numpy as np
 
 from tengen.games.game import Game, Record, game_of
-from tengen.games.go import BLACK, WHITE
+from tengen.games.go import BLACK, EMPTY, PASS, WHITE, State
 from tengen.games.go.coordinates import from_sgf, to_sgf
-from tengen.games.go.sgf import as_utf8, read_record, read_sgf, replay
+from tengen.games.go.sgf import SgfError, read_record, replay, resumed
+from tengen.games.go.sgf_encoding import declared, decoded
 from tengen.games.state import FIRST, RESIGN
-from tengen.web.records import read_any
+from tengen.web.records import NO_RECORD, read_any, suffix_of
+from tengen.web.sgf_tree import SgfNode, SgfTree, escaped
 
 MOST_NODES: Final = 5_000
-_COLORS: Final = (("B", BLACK), ("W", WHITE))
-_SETUP: Final = ("AB", "AW", "AE")
+_MOST_GAMES: Final = 500  # of a collection that are offered
+_COLORS: Final = {"B": BLACK, "W": WHITE}
+_SETUP: Final = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
+_LONGEST_COMMENT: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """The record that a study began with."""
+
+    text: str
+    encoding: str = "utf-8"
+    game: int = 0
+    """Which one, where a file has several."""
+
+    @property
+    def is_sgf(self) -> bool:
+        """Whether it looks like one."""
+        return suffix_of(self.text) == ".sgf"
+
+    @staticmethod
+    def of(record: bytes | str, game: int = 0) -> "Source":
+        """A file, or what somebody pasted, which is written in the encoding that it declares."""
+        if isinstance(record, bytes):
+            return Source(*decoded(record), game)
+        return Source(record, declared(record.encode("utf-8", "replace")) or "utf-8", game)
+
+    def encoded(self, text: str) -> bytes:
+        """A text as bytes of this record; in UTF-8 where its own encoding lacks a character."""
+        try:
+            return text.encode(self.encoding)
+        except UnicodeError:
+            return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -44,6 +77,8 @@ class Node:
     children: list[int] = field(default_factory=list)
     comment: str = ""
     judgement: Judgement | None = None
+    place: int | None = None
+    """The node of the record that this is; None: it was added."""
 
 
 class Study:
@@ -53,6 +88,12 @@ class Study:
         self.nodes: list[Node] = [Node(state, -1, "")]
         self.at = 0
         self.names, self.result = names, result
+        self.source: Source | None = None
+        self.read = 1
+        """How many of the nodes come from the source."""
+        self.games: list[str] = []
+        """The games of the file, where it has several."""
+        self._tree: SgfTree | None = None
 
     @property
     def game(self) -> Game:
@@ -92,22 +133,39 @@ class Study:
             line.append(self.nodes[line[-1]].children[0])
         return line
 
-    def write(self) -> tuple[str, str]:
-        """The name of a file, and what it holds: the tree with comments."""
-        suffix = self.game.suffix
+    def write(self) -> tuple[str, bytes]:
+        """The name of a file, and what it holds: the record with variations and comments added."""
+        name = f"study{self.game.suffix}"
+        if self.source is not None and not self.is_changed:
+            return name, self.source.encoded(self.source.text)
+        if self._tree is not None and self.source is not None:
+            return name, self.source.encoded(_changed_sgf(self, self._tree))
         if self.game.name == "go":
-            return f"study{suffix}", _write_sgf(self)
+            return name, _new_sgf(self).encode("utf-8", "replace")
         line = self.main_line()
         comments = {place: comment_of(self.nodes[number], self.game) for place, number in enumerate(line)}
         record = Record(*self.names, result=self.result, comments=comments)
-        return f"study{suffix}", self.game.write(self.nodes[line[-1]].state, record).decode("utf-8")
+        return name, self.game.write(self.nodes[line[-1]].state, record)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a save would differ from the record that was read."""
+        return len(self.nodes) > self.read or any(node.judgement is not None for node in self.nodes)
+
+    def came_from(self, source: Source, tree: SgfTree | None = None) -> "Study":
+        """The same study, which knows what it was read from."""
+        self.source, self.read, self._tree = source, len(self.nodes), tree
+        return self
 
 
-def read_study(text: str) -> Study:
+def read_study(record: bytes | str | Source, game: int = 0) -> Study:
     """The study of a record; ValueError if it is none that can be read."""
-    if text.lstrip("\ufeff \t\r\n").startswith("("):
-        return _read_sgf(text.encode("utf-8", "replace"))
-    return study_of(read_any(text))
+    source = record if isinstance(record, Source) else Source.of(record, game)
+    if source.is_sgf:
+        return _read_sgf(source)
+    if not source.text.strip():
+        raise ValueError(NO_RECORD)
+    return study_of(read_any(source.text)).came_from(source)
 
 
 def study_of(state: Any, names: tuple[str, str] = ("", "")) -> Study:
@@ -126,9 +184,14 @@ def study_of(state: Any, names: tuple[str, str] = ("", "")) -> Study:
 
 def comment_of(node: Node, game: Game) -> str:
     """A node's comment with what analysis says of it."""
+    return f"{node.comment}\n{analysis_of(node, game)}".strip()
+
+
+def analysis_of(node: Node, game: Game) -> str:
+    """What analysis says of a node, in words."""
     judged = node.judgement
     if judged is None or not judged.visits:
-        return node.comment
+        return ""
     first, second = game.players
     leader = first if judged.chance >= 0.5 else second
     text = f"{leader} {max(judged.chance, 1 - judged.chance):.1%}"
@@ -137,61 +200,153 @@ def comment_of(node: Node, game: Game) -> str:
     text += f" ({judged.visits} visits)"
     if judged.line:
         text += f". Best: {' '.join(judged.line[:8])}"
-    return f"{node.comment}\n{text}".strip()
+    return text
 
 
 # ------------------------------------------------------------------------------------------------ SGF
 
 
-def _read_sgf(data: bytes) -> Study:
-    """All variations of the first game. The main line must be legal; a variation ends where it is not."""
-    game = read_sgf(data)
-    start = replay(replace(read_record(data), moves=()))
-    study = Study(start, (game.black_name, game.white_name), game.result)
-    try:
-        tree = sgf_grammar.parse_sgf_game(as_utf8(data))
-    except ValueError:  # the main line can be read and the rest cannot
-        return study_of(game.state, (game.black_name, game.white_name))
-    todo: list[tuple[Any, int]] = [(tree, 0)]
+def _read_sgf(source: Source) -> Study:
+    """One game with all its variations. The main line must be legal; a variation ends where it is not."""
+    tree = SgfTree(source.text)
+    if not tree.roots or tree.is_cut_off:
+        raise SgfError(f"not an SGF file: {'it ends before the game does' if tree.roots else 'no SGF in it'}")
+    if not 0 <= source.game < len(tree.roots):
+        raise ValueError(f"the file has no game {source.game + 1}: it has {len(tree.roots)}")
+    top = tree.roots[source.game]
+    record = read_record(_alone(tree.nodes[top]))
+    first = _first_color(tree, top)
+    if first and "PL" not in tree.nodes[top].values:
+        record = replace(record, to_play=first)
+    study = Study(replay(replace(record, moves=())), (record.black_name, record.white_name), record.result)
+    study.nodes[0].place = top
+    if len(tree.roots) > 1:
+        study.games = [_title(tree.nodes[root]) for root in tree.roots[:_MOST_GAMES]]
+    main = True  # until the first variation has been followed to its end
+    todo = [(top, 0)]
     while todo and len(study.nodes) < MOST_NODES:
-        branch, parent = todo.pop()
-        end = _follow(study, branch.sequence, parent, branch is tree)
-        if end is not None:
-            todo.extend((child, end) for child in reversed(branch.children))
-    study.at = 0
-    return study
+        number, parent = todo.pop()
+        try:
+            end = _follow(study, tree.nodes[number], number, parent)
+        except ValueError as error:
+            if main and isinstance(error, SgfError):
+                raise
+            end = None
+        children = tree.nodes[number].children if end is not None else []
+        main = main and bool(children)
+        todo.extend((child, end) for child in reversed(children) if end is not None)
+    return study.came_from(source, tree)
 
 
-def _follow(study: Study, sequence: list[Any], parent: int, has_root: bool) -> int | None:
-    """Add the moves of a sequence of nodes; returns the last node, or None if it cannot be followed to its end."""
-    for place, properties in enumerate(sequence):
-        node, state = study.nodes[parent], study.nodes[parent].state
-        if not (has_root and place == 0) and any(name in properties for name in _SETUP):
-            return None
-        for name, color in _COLORS:
-            for raw in properties.get(name, [])[:1]:
-                if len(study.nodes) >= MOST_NODES or state.is_over:
-                    return None
-                try:
-                    move = from_sgf(raw.decode("latin-1").strip(), state.size)
-                    after = state.play(move, color)
-                except ValueError:
-                    return None
-                parent = study.add(parent, after, state.move_name(move))
-                node, state = study.nodes[parent], after
-        if "C" in properties:
-            text = sgf_grammar.text_value(properties["C"][0]).decode("utf-8", "replace")
-            node.comment = f"{node.comment}\n{text}".strip()[:10_000]
+def _follow(study: Study, node: SgfNode, number: int, parent: int) -> int:
+    """Add what a node of the record sets up and plays; the number of the last node of the study that it made.
+
+    SgfError: a move that is not legal. Another ValueError: stones that cannot be set up.
+    """
+    is_start = study.nodes[parent].place == number
+    if not is_start and not _SETUP.keys().isdisjoint(node.values):
+        parent = study.add(parent, _set_up(study.nodes[parent].state, node), "")
+        study.nodes[parent].place = number
+    for name, color in _COLORS.items():
+        for raw in node.values.get(name, [])[:1]:
+            state = study.nodes[parent].state
+            try:
+                move = from_sgf(raw.strip(), state.size)
+            except ValueError as error:
+                raise SgfError(f"move {state.move_number + 1} ({name}): {error}") from None
+            if state.is_over and state.last_move == PASS:
+                if move == PASS:
+                    continue
+                state = resumed(state, color)
+            try:
+                after = state.play(move, color)
+            except ValueError as error:
+                raise SgfError(f"move {state.move_number + 1} ({name}): {error}") from None
+            parent = study.add(parent, after, state.move_name(move))
+            study.nodes[parent].place = number
+    if "C" in node.values:
+        here = study.nodes[parent]
+        here.comment = f"{here.comment}\n{node.text('C')}".strip()[:_LONGEST_COMMENT]
     return parent
 
 
-def _write_sgf(study: Study) -> str:
+def _set_up(state: State, node: SgfNode) -> State:
+    """The position with the stones of a node put on and taken off."""
+    stones = state.stones.ravel()
+    for name, color in _SETUP.items():
+        for value in node.values.get(name, []):
+            first, colon, last = value.strip().partition(":")
+            if not first:
+                continue
+            start = from_sgf(first, state.size)
+            end = from_sgf(last, state.size) if colon else start
+            if PASS in (start, end):
+                raise ValueError("a set-up stone is not on the board")
+            (top, left), (bottom, right) = divmod(start, state.size), divmod(end, state.size)
+            grid = stones.reshape(state.size, state.size)
+            grid[min(top, bottom) : max(top, bottom) + 1, min(left, right) : max(left, right) + 1] = color
+    to_play = _COLORS.get(node.text("PL").strip()[:1].upper(), state.to_play)
+    black, white = (np.flatnonzero(stones == color).tolist() for color in (BLACK, WHITE))
+    return State.setup(state.size, state.rules, state.komi, black, white, to_play, state.handicap)
+
+
+def _first_color(tree: SgfTree, top: int) -> int:
+    """Who makes the first move of the main line, 0 if nobody does."""
+    number = top
+    while True:
+        node = tree.nodes[number]
+        for name in node.values:
+            if name in _COLORS:
+                return _COLORS[name]
+        if not node.children:
+            return EMPTY
+        number = node.children[0]
+
+
+def _alone(root: SgfNode) -> bytes:
+    """A record with the root alone and no move, in UTF-8."""
+    values = {name: values for name, values in root.values.items() if name not in ("CA", "B", "W")}
+    parts = (f"{name}{''.join(f'[{value}]' for value in each)}" for name, each in values.items())
+    return f"(;{''.join(parts)})".encode("utf-8", "replace")
+
+
+def _title(root: SgfNode) -> str:
+    """What a game of a collection is called in a list."""
+    names = " – ".join(filter(None, (root.text("PB"), root.text("PW"))))
+    words = (root.text("GN"), names, root.text("EV"), root.text("DT"), root.text("RE"))
+    return " · ".join(filter(None, (" ".join(word.split()) for word in words)))[:120]
+
+
+def _changed_sgf(study: Study, tree: SgfTree) -> str:
+    """The record with comments of the analysis and with variations that were added."""
+    values, words, additions = dict[int, dict[str, str]](), dict[int, str](), dict[int, str]()
+    for node in study.nodes:
+        if node.place is None:
+            continue
+        if node.judgement is not None:
+            values[node.place] = {"SBKV": _win_rate(node.judgement)}
+            if analysis_of(node, study.game):
+                words[node.place] = analysis_of(node, study.game)
+        added = [child for child in node.children if child >= study.read]
+        if added:
+            text = "".join(f"({_line_text(study, child)})" for child in added)
+            additions[node.place] = additions.get(node.place, "") + text
+    return tree.with_changes(values, words, additions)
+
+
+def _new_sgf(study: Study) -> str:
+    """A study that was not read from a record."""
     root = study.nodes[0]
     names = {"first": study.names[0], "second": study.names[1], "result": study.result}
-    comments: Mapping[int, str] = {0: comment_of(root, study.game)}
-    head = study.game.write(root.state, Record(**names, comments=comments)).decode("utf-8").rstrip()
-    parts = [head.removesuffix(")")]
-    todo: list[int | str] = [")", *_variations(root)]
+    record = Record(**names, comments={0: comment_of(root, study.game)})
+    head = study.game.write(root.state, record).decode("utf-8").rstrip().removesuffix(")")
+    return f"{head}{_children_text(study, root)})\n"
+
+
+def _line_text(study: Study, number: int) -> str:
+    """A node with all that follows it."""
+    parts = list[str]()
+    todo: list[int | str] = [number]
     while todo:
         item = todo.pop()
         if isinstance(item, str):
@@ -199,7 +354,13 @@ def _write_sgf(study: Study) -> str:
         else:
             parts.append(_node_text(study, study.nodes[item]))
             todo.extend(_variations(study.nodes[item]))
-    return "".join(parts) + "\n"
+    return "".join(parts)
+
+
+def _children_text(study: Study, node: Node) -> str:
+    if len(node.children) == 1:
+        return _line_text(study, node.children[0])
+    return "".join(f"({_line_text(study, child)})" for child in node.children)
 
 
 def _variations(node: Node) -> list[int | str]:
@@ -215,10 +376,13 @@ def _node_text(study: Study, node: Node) -> str:
     text = f";{color}[{to_sgf(before.parse_move(node.move), before.size)}]"
     comment = comment_of(node, study.game)
     if node.judgement is not None:
-        text += f"SBKV[{node.judgement.chance * 100:.1f}]"  # the win rate of Black, as Sabaki shows it
-    if comment:
-        text += f"C[{sgf_grammar.escape_text(comment.encode('utf-8', 'replace')).decode('utf-8')}]"
-    return text
+        text += f"SBKV[{_win_rate(node.judgement)}]"
+    return text + (f"C[{escaped(comment)}]" if comment else "")
+
+
+def _win_rate(judgement: Judgement) -> str:
+    """Black's, as Sabaki shows it."""
+    return f"{judgement.chance * 100:.1f}"
 
 
 def first_chance(state: Any, chance: float) -> float:

@@ -1,7 +1,12 @@
-"""Analyse: records and lines of one's own, walked through, with analysis of the position shown or of the whole game."""
+"""Analyse: records and lines of one's own, walked through, with analysis of the position shown or of the whole game.
+
+Studies are kept as games are. What changes is written a moment later, and at the latest when nobody looks any more.
+"""
 
 import asyncio
+import base64
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Any, Final
 
 from tengen.agents.analysis import Analysis
@@ -19,12 +24,16 @@ from tengen.web.live_analysis import (
     view_of_analysis,
 )
 from tengen.web.opponents import analysts_for
-from tengen.web.positions import view_of
+from tengen.web.positions import mover_of, view_of
+from tengen.web.records import record_in
 from tengen.web.stored_games import StoredGames, names, new_id
+from tengen.web.stored_studies import StoredStudies
 from tengen.web.study import Study, read_study, study_of
 from tengen.web.thinking import Thinking
 
-_MOST_STUDIES: Final = 100
+_MOST_STUDIES: Final = 100  # in memory
+_LISTED: Final = 30
+_SOON: Final = 1.0  # seconds until a change is written
 _MOST_PER_MOVE: Final = 2_000  # visits of a position in the analysis of a whole game
 
 
@@ -40,6 +49,8 @@ class Desk(Watched):
         """Who analyses the position shown; empty: nobody."""
         self.task: asyncio.Task[None] | None = None
         self.progress: Message = {"done": 0, "total": 0}
+        self.saving: asyncio.Task[None] | None = None
+        """The file that is about to be written."""
 
     def stop(self) -> None:
         """Analyse nothing any more."""
@@ -51,16 +62,19 @@ class Desk(Watched):
 
 
 class StudyRoom:
-    """All studies. They are in memory only: save what you want to keep."""
+    """All studies: the newest in memory, the others on disk."""
 
-    def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool) -> None:
-        self._stored, self._thinking, self._agents = stored, thinking, agents
+    def __init__(self, stored: StoredGames, kept: StoredStudies, thinking: Thinking, agents: AgentPool) -> None:
+        self._stored, self._kept, self._thinking, self._agents = stored, kept, thinking, agents
         self._desks: OrderedDict[str, Desk] = OrderedDict()
         self._audience: Audience[Desk] = Audience("study", lambda desk: desk.live.stop())
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
         return {
+            "study.list": self._list,
+            "study.remove": self._remove,
+            "study.choose": self._choose,
             "study.new": self._new,
             "study.load": self._load,
             "study.game": self._game,
@@ -72,39 +86,83 @@ class StudyRoom:
             "study.export": self._export,
         }
 
-    def desk(self, message: Message) -> Desk:
+    async def desk(self, message: Message) -> Desk:
         """The study that a message names; ValueError if it has gone."""
         name = field(message, "id", str)
         if name not in self._desks:
-            raise ValueError("this study has gone: load its record again")
+            study = await asyncio.to_thread(self._kept.load, name)
+            if name not in self._desks:
+                self._put(Desk(study, self._thinking, self._agents, name))
         self._desks.move_to_end(name)
         return self._desks[name]
 
     # ---------------------------------------------------------------------------------------- beginning
 
+    async def _list(self, page: Connection, message: Message) -> Any:
+        return await asyncio.to_thread(self._kept.newest, _LISTED)
+
+    async def _remove(self, page: Connection, message: Message) -> Any:
+        name = field(message, "id", str)
+        desk = self._desks.pop(name, None)
+        if desk is not None:
+            desk.stop()
+            if desk.saving is not None:
+                desk.saving.cancel()
+        await asyncio.to_thread(self._kept.remove, name)
+        return {}
+
     async def _new(self, page: Connection, message: Message) -> Any:
         game = get_game(field(message, "game", str))
-        return self.begin(Study(game.new(options_of(game, message.get("options")))))
+        return await self.begin(Study(game.new(options_of(game, message.get("options")))))
 
     async def _load(self, page: Connection, message: Message) -> Any:
-        text = field(message, "record", str)
-        return self.begin(await self._thinking.run(page, lambda: read_study(text)))
+        """A record as text that was pasted, or as the bytes of a file in Base64."""
+        record = record_in(message)
+        return await self.begin(await self._thinking.run(page, lambda: read_study(record)))
+
+    async def _choose(self, page: Connection, message: Message) -> Any:
+        """Another game of the file, as a study of its own."""
+        desk, number = await self.desk(message), field(message, "game", int)
+        source = desk.study.source
+        if source is None:
+            raise ValueError("this study has one game")
+        return await self.begin(await self._thinking.run(page, lambda: read_study(replace(source, game=number))))
 
     async def _game(self, page: Connection, message: Message) -> Any:
         name = field(message, "game", str)
         played = await asyncio.to_thread(self._stored.load, name)
-        return self.begin(study_of(played.state, names(played)))
+        return await self.begin(study_of(played.state, names(played)))
 
-    def begin(self, study: Study) -> Any:
-        """Put a study on a desk; what a page is answered."""
+    async def begin(self, study: Study) -> Any:
+        """Put a study on a desk and keep it; what a page is answered."""
+        if study.source is None:  # made here: what it begins with is what it would be saved as
+            known, (_, record) = study, study.write()
+            study = await asyncio.to_thread(read_study, record)
+            study.names, study.result = known.names, known.result
         desk = Desk(study, self._thinking, self._agents, new_id())
-        self._desks[desk.id] = desk
-        while len(self._desks) > _MOST_STUDIES:
-            self._desks.popitem(last=False)[1].stop()
+        self._put(desk)
+        await asyncio.to_thread(self._kept.save, desk.id, study)
+        await asyncio.to_thread(self._kept.drop_oldest)
         return {"id": desk.id}
 
+    def _put(self, desk: Desk) -> None:
+        self._desks[desk.id] = desk
+        while len(self._desks) > _MOST_STUDIES:
+            _, oldest = self._desks.popitem(last=False)
+            oldest.stop()
+
+    def _keep(self, desk: Desk) -> None:
+        """Write a study soon, with all that changes until then."""
+        if desk.saving is None and self._desks.get(desk.id) is desk:
+            desk.saving = asyncio.create_task(self._save(desk))
+
+    async def _save(self, desk: Desk) -> None:
+        await asyncio.sleep(_SOON)
+        desk.saving = None
+        await asyncio.to_thread(self._kept.save, desk.id, desk.study)
+
     async def _open(self, page: Connection, message: Message) -> Any:
-        desk = self.desk(message)
+        desk = await self.desk(message)
         self._audience.join(page, desk)
         for topic in ("study", "position", "analysis", "graph"):
             page.forget(topic)
@@ -117,18 +175,19 @@ class StudyRoom:
     # ----------------------------------------------------------------------------------------- walking
 
     async def _go(self, page: Connection, message: Message) -> Any:
-        desk = self.desk(message)
+        desk = await self.desk(message)
         number = field(message, "node", int)
         desk.study.node(number)
         self._show(desk, number)
         return {}
 
     async def _play(self, page: Connection, message: Message) -> Any:
-        desk = self.desk(message)
+        desk = await self.desk(message)
         before = len(desk.study.nodes)
         number = desk.study.play(field(message, "node", int), field(message, "move", str))
         if len(desk.study.nodes) > before:
             desk.tell("study", _tree(desk))
+            await asyncio.to_thread(self._kept.save, desk.id, desk.study)
         self._show(desk, number)
         return {"node": number}
 
@@ -136,13 +195,14 @@ class StudyRoom:
         if number != desk.study.at:
             desk.study.at = number
             desk.tell("position", _position(desk))
+            self._keep(desk)
             self._restart(desk)
 
     # --------------------------------------------------------------------------------------- analysing
 
     async def _analyse(self, page: Connection, message: Message) -> Any:
         """Turn the analysis of the position shown on, by a spec, or off."""
-        desk = self.desk(message)
+        desk = await self.desk(message)
         spec = field(message, "spec", str)
         desk.spec = analyst_spec(spec) if spec else ""
         self._restart(desk)
@@ -174,10 +234,11 @@ class StudyRoom:
             if judged != node.judgement:
                 node.judgement = judged
                 desk.tell("graph", _graph(desk))
+                self._keep(desk)
 
     async def _whole(self, page: Connection, message: Message) -> Any:
         """Analyse every position of the main line in the background, or stop doing so (no visits)."""
-        desk = self.desk(message)
+        desk = await self.desk(message)
         visits = field(message, "visits", int)
         if not 0 <= visits <= _MOST_PER_MOVE:
             raise ValueError(f"{visits} visits for each position are not possible: give 1 to {_MOST_PER_MOVE}")
@@ -210,8 +271,8 @@ class StudyRoom:
         desk.tell("graph", _graph(desk))
 
     async def _export(self, page: Connection, message: Message) -> Any:
-        name, text = self.desk(message).study.write()
-        return {"name": name, "text": text}
+        name, data = (await self.desk(message)).study.write()
+        return {"name": name, "data": base64.b64encode(data).decode()}
 
 
 def _collector(room: StudyRoom, desk: Desk, number: int) -> Any:
@@ -227,18 +288,13 @@ def _tree(desk: Desk) -> Message:
         "about": study.game.describe(study.game.options_of(study.nodes[0].state)),
         "names": list(study.names),
         "result": study.result,
+        "games": study.games,
+        "chosen": study.source.game if study.source else 0,
         "parents": [node.parent for node in study.nodes],
         "moves": [node.move for node in study.nodes],
-        "movers": [_mover(node.state) for node in study.nodes],
+        "movers": [mover_of(node.state) for node in study.nodes],
         "analysts": analysts_for(study.nodes[0].state),
     }
-
-
-def _mover(state: Any) -> int:
-    """Who made the last move; 0 at the start."""
-    if state.previous is None:
-        return 0
-    return int(getattr(state, "last_color", 0) or state.previous.to_play)
 
 
 def _position(desk: Desk) -> Message:

@@ -19,10 +19,11 @@ Choices, where files or the specification leave one open:
 * A resignation is no node, only a result: `state` is then the position in which it came.
 * Two passes end a game here. Where a record goes on after them (play resumed over a dispute), those passes
   are left out of `state`; further passes at the very end are too. `SgfRecord.moves` keeps them all.
-* Text is decoded by `CA`; failing that as UTF-8, failing that as Latin-1.
+* A handicap without `KM` is played with a komi of 0.5.
+* Text is UTF-8 where it can be, else in the encoding that `CA` names, else in the one of East Asia whose everyday
+  characters it has, else in Latin-1 (see `sgf_encoding.py`).
 """
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -34,6 +35,7 @@ from tengen import __version__
 from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, RESIGN, check_size, from_sgf, to_gtp, to_sgf
 from tengen.games.go.rules import RuleSet, get_rules
+from tengen.games.go.sgf_encoding import as_utf8, declared
 from tengen.games.go.sgf_line import CutOff, NotSgf, properties
 from tengen.games.go.state import IllegalMove, State, opponent
 
@@ -42,6 +44,7 @@ PropertyMap = Mapping[str, list[bytes]]
 MAX_BYTES: Final = 32_000_000
 MAX_MOVES: Final = 5_000
 DEFAULT_RULES: Final = "chinese"
+HANDICAP_KOMI: Final = 0.5
 
 _RULES_TEXT: Final = {
     "chinese": "Chinese",
@@ -60,7 +63,6 @@ _KOMI_IN_STONES: Final = (2.75, 3.25, 3.75)
 _COLORS: Final = {"B": BLACK, "W": WHITE}
 _NAMES: Final = {BLACK: "Black", WHITE: "White"}
 _SETUP: Final = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
-_FIND_CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([^\]\s]{1,40})\s*\]")
 
 
 class SgfError(ValueError):
@@ -111,7 +113,7 @@ def read_sgf(data: bytes, rules: str | RuleSet | None = None) -> SgfGame:
 
 def read_record(data: bytes) -> SgfRecord:
     """The facts of a file's main line; SgfError if it is malformed, not Go, or of a size we cannot play."""
-    return _Reader(main_line(data), _charset(data)).record()
+    return _Reader(main_line(data), declared(data)).record()
 
 
 def main_line(data: bytes) -> list[PropertyMap]:
@@ -132,17 +134,16 @@ def main_line(data: bytes) -> list[PropertyMap]:
 def replay(record: SgfRecord, rules: str | RuleSet | None = None) -> State:
     """Play a record's moves, by `rules` or by its own; SgfError names the first that is not legal."""
     rule_set = get_rules(rules or record.rules or DEFAULT_RULES)
+    komi = HANDICAP_KOMI if record.komi is None and record.handicap else record.komi
     try:
-        state = State.setup(
-            record.size, rule_set, record.komi, record.black, record.white, record.to_play, record.handicap
-        )
+        state = State.setup(record.size, rule_set, komi, record.black, record.white, record.to_play, record.handicap)
     except ValueError as error:
         raise SgfError(f"the game cannot begin: {error}") from None
     for number, (color, move) in enumerate(record.moves, start=1):
         if state.is_over and state.last_move == PASS:
             if move == PASS:
                 continue
-            state = _resumed(state, color)
+            state = resumed(state, color)
         try:
             state = state.play(move, color)
         except IllegalMove:
@@ -332,34 +333,7 @@ class _Reader:
         return value.decode("latin-1")
 
 
-def _charset(data: bytes) -> str | None:
-    """The text encoding that a file declares, if Python knows it and plain ASCII stays itself in it."""
-    found = _FIND_CHARSET.search(data)
-    if found is None:
-        return None
-    sample = "(;C[\\]a])"
-    try:
-        name = codecs.lookup(found[1].decode("ascii")).name
-        return name if sample.encode(name) == sample.encode("ascii") else None
-    except (LookupError, ValueError, TypeError, AttributeError):  # unknown, or a codec that is not for text
-        return None
-
-
-def as_utf8(data: bytes) -> bytes:
-    """The whole file in UTF-8 if its encoding is certain, else as it is.
-
-    This must come before parsing: in Chinese and Japanese encodings the second byte of a character may be
-    a bracket or a backslash.
-    """
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    charset = "utf-16" if wide else _charset(data)
-    try:
-        return data.decode(charset).encode() if charset else data
-    except UnicodeError:
-        return data
-
-
-def _resumed(state: State, color: int) -> State:
+def resumed(state: State, color: int) -> State:
     """The state before the two passes that ended it, `color` to play and no ko forbidden: play goes on."""
     before = state.previous.previous if state.previous is not None else None
     assert before is not None
