@@ -17,6 +17,7 @@ class SlowSocket:
     def __init__(self) -> None:
         self.reads, self.received, self.answers = asyncio.Event(), 0, list[Message]()
         self.gone = False
+        self.client = None
 
     async def accept(self) -> None:
         pass

@@ -67,12 +67,12 @@ def make_app(config: WebConfig) -> Guard:
     thinking, agents = Thinking(config.threads), AgentPool()
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
-    play = PlayRoom(stored, thinking, agents, config.opponents)
+    play = PlayRoom(stored, thinking, agents, config.opponents, config.runs)
     actions |= play.actions()
     studies = StudyRoom(stored, thinking, agents)
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
-    actions |= LearnRoom(config.runs, studies, play).actions()
+    actions |= LearnRoom(config.runs, studies, play, thinking).actions()
     actions |= MatchRoom(studies, thinking, agents, config.opponents).actions()
     pages = set[Connection]()
 

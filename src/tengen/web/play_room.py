@@ -6,9 +6,9 @@ Every change of a game is written to its file and told to all pages that look at
 import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
-from tengen.agents.agent import AgentError
 from tengen.games.game import Game, get_game
 from tengen.games.state import FIRST, SECOND
 from tengen.search.status import dead_stones
@@ -16,12 +16,13 @@ from tengen.serve.estimate import estimate
 from tengen.web.agent_pool import AgentPool
 from tengen.web.audience import Audience, Watched
 from tengen.web.clocks import Clock, TimeControl
-from tengen.web.connection import Action, Connection, Message
+from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.counting import count_of, group_at, is_to_be_counted
 from tengen.web.fields import field, options_of
-from tengen.web.opponents import opponents_for, players_of
+from tengen.web.opponents import opponents_for, players_of, spec_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
 from tengen.web.records import read_any
+from tengen.web.runs import is_generation
 from tengen.web.seat import Seat
 from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 from tengen.web.thinking import Thinking
@@ -52,9 +53,11 @@ class Table(Watched):
 class PlayRoom:
     """All tables, by the names of their games."""
 
-    def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool, own: Mapping[str, str]) -> None:
-        """`own`: specs of the server's own opponents by name."""
-        self._stored, self._thinking, self._agents, self._own = stored, thinking, agents, own
+    def __init__(
+        self, stored: StoredGames, thinking: Thinking, agents: AgentPool, own: Mapping[str, str], runs: Path
+    ) -> None:
+        """`own`: specs of the server's own opponents by name. `runs`: the folder of runs whose generations may play."""
+        self._stored, self._thinking, self._agents, self._own, self._runs = stored, thinking, agents, own, runs
         self._tables: dict[str, Table] = {}
         self._audience: Audience[Table] = Audience("play", self._left)
 
@@ -93,19 +96,26 @@ class PlayRoom:
         return await self._begin(page, _new_state(message), message)
 
     async def _load(self, page: Connection, message: Message) -> Any:
-        state = await asyncio.to_thread(read_any, field(message, "record", str))
+        text = field(message, "record", str)
+        state = await self._thinking.run(page, lambda: read_any(text))
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
         players, specs = players_of(message.get("players"), state, self._own)
-        return await self.begin_between(state, players, specs, TimeControl.of(message.get("clock")))
+        return await self.begin_between(page, state, players, specs, TimeControl.of(message.get("clock")))
 
     async def begin_between(
-        self, state: Any, players: tuple[str, str], specs: tuple[str, str], control: TimeControl | None = None
+        self,
+        page: Connection,
+        state: Any,
+        players: tuple[str, str],
+        specs: tuple[str, str],
+        control: TimeControl | None = None,
     ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
         clock = None if control is None else Clock(control)
         table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock))
+        table.seat.owner = page
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
         await asyncio.to_thread(self._stored.drop_oldest)
@@ -117,6 +127,7 @@ class PlayRoom:
     async def _open(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
         self._audience.join(page, table)
+        table.seat.owner = page
         self._wind(table)
         page.forget("game")
         page.tell("game", self._view(table), whole=True)
@@ -128,7 +139,8 @@ class PlayRoom:
         return {}
 
     def _left(self, table: Table) -> None:
-        """Nobody looks any more: the clock is halted, and the game kept with it."""
+        """Nobody looks any more: nobody thinks, the clock is halted, and the game kept with it."""
+        self._stop(table)
         self._wind(table)
         self._keep(table)
 
@@ -170,6 +182,7 @@ class PlayRoom:
         """Let an agent that has failed try again."""
         table = await self._table(message)
         table.problem = ""
+        await self._settle_and_save(table)
         self._go_on(table)
         return {}
 
@@ -270,29 +283,55 @@ class PlayRoom:
         async with table.saving:
             await asyncio.to_thread(self._stored.save, table.played)
 
+    async def _store_or_report(self, table: Table) -> None:
+        try:
+            await self._store(table)
+        except Exception as error:
+            self._report(table, error)
+
     def _go_on(self, table: Table) -> None:
         """Let the agent whose turn it is think, if anybody looks."""
         played = table.played
-        spec = "" if played.is_over else played.specs[played.state.to_play - 1]
-        if spec and table.thinking is None and table.pages and not table.problem:
-            table.thinking = asyncio.create_task(self._think(table, spec))
+        is_agent = not played.is_over and played.specs[played.state.to_play - 1]
+        if is_agent and table.thinking is None and table.pages and not table.problem:
+            table.thinking = asyncio.create_task(self._think(table))
             self._tell(table)
 
-    async def _think(self, table: Table, spec: str) -> None:
-        played, state = table.played, table.played.state
+    async def _think(self, table: Table) -> None:
         try:
-            decision = await table.seat.think(spec, lambda agent, seconds: agent.choose(state, seconds))
-            if played.state is state:
-                played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
-                table.marks, played.dead = {}, None
-        except (AgentError, ValueError) as error:
-            table.problem = " ".join(str(error).split())[:300]
-        finally:
-            if table.thinking is asyncio.current_task():
-                table.thinking = None
-        self._tell(table)
-        await self._settle_and_save(table)
+            try:
+                await self._agents_move(table)
+            finally:
+                if table.thinking is asyncio.current_task():
+                    table.thinking = None
+            self._tell(table)
+            await self._settle_and_save(table)
+        except Exception as error:
+            self._report(table, error)
         self._go_on(table)
+
+    async def _agents_move(self, table: Table) -> None:
+        played, state = table.played, table.played.state
+        spec = await asyncio.to_thread(self._todays_spec, played, state.to_play - 1)
+        decision = await table.seat.think(spec, lambda agent, seconds: agent.choose(state, seconds))
+        if played.state is state:
+            played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
+            table.marks, played.dead = {}, None
+
+    def _todays_spec(self, played: PlayedGame, side: int) -> str:
+        """The spec of a player by today's lists: what a kept game says may start no program and read no file."""
+        name, kept = played.players[side], played.specs[side]
+        try:
+            return spec_of(name, played.state, self._own)
+        except ValueError:
+            if is_generation(self._runs, name, kept):
+                return kept
+            raise
+
+    def _report(self, table: Table, error: Exception) -> None:
+        """Let pages say what went wrong, with a way to try again."""
+        table.problem = problem_of(error, f"game {table.played.id} failed")
+        self._tell(table)
 
     @staticmethod
     def _stop(table: Table) -> None:
@@ -328,7 +367,7 @@ class PlayRoom:
     def _keep(self, table: Table) -> None:
         """Write a game with its clock to its file, soon, unless it has been removed."""
         if table.played.clock is not None and self._tables.get(table.played.id) is table:
-            table.keeping = asyncio.create_task(self._store(table))
+            table.keeping = asyncio.create_task(self._store_or_report(table))
 
     # ------------------------------------------------------------------------------------------- news
 

@@ -75,6 +75,11 @@ def players_of(path: Path) -> dict[str, str]:
     return found | {f"g{number}": f"value:{path},generation={number}" for number in numbers}
 
 
+def is_generation(folder: Path, name: str, spec: str) -> bool:
+    """Whether a spec is that of the generation of this name of one of today's runs."""
+    return any(players_of(path).get(name) == spec for path in find_runs(folder).values())
+
+
 def game_of_run(path: Path, komi: float | None) -> Any:
     """The start of the game that a run learns, at another komi if that is given."""
     if generation_numbers(path):

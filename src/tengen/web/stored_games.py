@@ -16,6 +16,7 @@ from tengen._files import write_atomically
 from tengen.games.game import Game, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
 from tengen.web.clocks import Clock
+from tengen.web.opponents import HUMAN
 
 MOST_GAMES: Final = 1_000
 """The games that are kept; the oldest goes when another comes."""
@@ -32,7 +33,7 @@ class PlayedGame:
     players: tuple[str, str]
     """The key of who plays each side: `human`, an opponent's key, or `spec:` and a spec."""
     specs: tuple[str, str]
-    """The specs of the sides that agents play, else empty."""
+    """The specs of the sides that agents play, else empty. For people to read: who thinks is looked up by `players`."""
     dead: frozenset[int] | None = None
     """The stones agreed to be dead once the game is over."""
     touched: float = field(default_factory=time.time)
@@ -150,7 +151,7 @@ def from_json(fields: dict[str, Any]) -> PlayedGame:
     if dead is not None:
         state = state.with_dead(dead)
     first, second = map(str, fields["players"])
-    specs = str(fields["specs"][0]), str(fields["specs"][1])
+    specs = _kept_spec(first, fields["specs"][0]), _kept_spec(second, fields["specs"][1])
     clock = None if fields.get("clock") is None else Clock.from_json(fields["clock"])
     return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]), clock)
 
@@ -159,6 +160,10 @@ def names(played: PlayedGame) -> tuple[str, str]:
     """How a record calls the players: by their specs, people by `Human`."""
     first, second = (spec or "Human" for spec in played.specs)
     return first, second
+
+
+def _kept_spec(player: str, spec: Any) -> str:
+    return "" if player == HUMAN else str(spec)[:300] or player[:300]
 
 
 def _age(path: Path) -> float:

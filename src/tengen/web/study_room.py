@@ -26,6 +26,7 @@ from tengen.web.thinking import Thinking
 
 _MOST_STUDIES: Final = 100
 _MOST_PER_MOVE: Final = 2_000  # visits of a position in the analysis of a whole game
+_LINGER: Final = 5.0  # seconds after the last page has left
 
 
 class Desk(Watched):
@@ -40,6 +41,10 @@ class Desk(Watched):
         """Who analyses the position shown; empty: nobody."""
         self.task: asyncio.Task[None] | None = None
         self.progress: Message = {"done": 0, "total": 0}
+
+    def want(self, page: Connection) -> None:
+        """Let analysis take this page's turns, however many studies it has."""
+        self.live.owner = self.whole.owner = page
 
     def stop(self) -> None:
         """Analyse nothing any more."""
@@ -56,7 +61,7 @@ class StudyRoom:
     def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool) -> None:
         self._stored, self._thinking, self._agents = stored, thinking, agents
         self._desks: OrderedDict[str, Desk] = OrderedDict()
-        self._audience: Audience[Desk] = Audience("study", lambda desk: desk.live.stop())
+        self._audience: Audience[Desk] = Audience("study", self._left)
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -106,6 +111,7 @@ class StudyRoom:
     async def _open(self, page: Connection, message: Message) -> Any:
         desk = self.desk(message)
         self._audience.join(page, desk)
+        desk.want(page)
         for topic in ("study", "position", "analysis", "graph"):
             page.forget(topic)
         page.tell("study", _tree(desk))
@@ -113,6 +119,16 @@ class StudyRoom:
         page.tell("graph", _graph(desk))
         self._restart(desk)
         return {"id": desk.id}
+
+    def _left(self, desk: Desk) -> None:
+        """Nobody looks any more: analysis of the whole game goes on for a moment, in case of a reload."""
+        desk.live.stop()
+        asyncio.get_running_loop().call_later(_LINGER, self._stop_if_left, desk)
+
+    @staticmethod
+    def _stop_if_left(desk: Desk) -> None:
+        if not desk.pages:
+            desk.stop()
 
     # ----------------------------------------------------------------------------------------- walking
 
@@ -143,6 +159,7 @@ class StudyRoom:
     async def _analyse(self, page: Connection, message: Message) -> Any:
         """Turn the analysis of the position shown on, by a spec, or off."""
         desk = self.desk(message)
+        desk.want(page)
         spec = field(message, "spec", str)
         desk.spec = analyst_spec(spec) if spec else ""
         self._restart(desk)
@@ -181,12 +198,15 @@ class StudyRoom:
         visits = field(message, "visits", int)
         if not 0 <= visits <= _MOST_PER_MOVE:
             raise ValueError(f"{visits} visits for each position are not possible: give 1 to {_MOST_PER_MOVE}")
+        if visits and page not in desk.pages:
+            raise ValueError("open this study first: it is analysed as long as somebody looks at it")
         desk.whole.stop()
         if desk.task is not None:
             desk.task.cancel()
             desk.task = None
         desk.progress = {"done": 0, "total": 0}
         if visits:
+            desk.want(page)
             spec = analyst_spec(field(message, "spec", str))
             desk.task = asyncio.create_task(self._go_through(desk, spec, visits))
         desk.tell("graph", _graph(desk))
