@@ -1,6 +1,7 @@
 """A hostile or careless visitor: slow records, work that nobody waits for, files that would start programs."""
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -162,3 +163,32 @@ def test_an_agent_stops_thinking_when_nobody_looks(tmp_path: Path) -> None:
 def test_a_file_holds_what_a_game_shows(tmp_path: Path) -> None:
     played = PlayedGame(new_id(), go.State.new(size=5), ("human", "strong"), ("", "uct:playouts=20000"))
     assert json.loads(json.dumps(as_json(played)))["specs"] == ["", "uct:playouts=20000"]
+
+
+def test_nobody_pushes_out_the_games_of_others(tmp_path: Path) -> None:
+    """Of whoever has the most games the oldest go, so a visitor who begins games without end loses their own."""
+    stored, mine = StoredGames(tmp_path), list[str]()
+    for visitor, count in (("192.0.2.1", 3), ("192.0.2.66", 12)):
+        for _ in range(count):
+            played = PlayedGame(new_id(), go.State.new(size=5), ("human", "human"), ("", ""), visitor=visitor)
+            stored.save(played)
+            mine += [played.id] * (visitor == "192.0.2.1")
+    stored.drop_oldest(most=8)
+    kept = {path.stem for path in tmp_path.glob("*.json")}
+    assert set(mine) < kept and len(kept) == 8
+    assert {fields["id"] for fields in stored.newest(30, "192.0.2.1")} == set(mine)
+
+
+def test_a_clock_that_is_set_back_makes_no_game_an_old_one(tmp_path: Path) -> None:
+    stored, names = StoredGames(tmp_path), list[str]()
+    for number in range(4):
+        played = PlayedGame(new_id(), go.State.new(size=5), ("human", "human"), ("", ""))
+        stored.save(played)
+        names.append(played.id)
+        if number == 1:  # as if the clock had been a year ahead, and was corrected
+            ahead = (tmp_path / f"{played.id}.json").stat().st_mtime + 3e7
+            os.utime(tmp_path / f"{played.id}.json", (ahead, ahead))
+            stored = StoredGames(tmp_path)
+    assert [fields["id"] for fields in stored.newest(30)] == names[::-1]
+    stored.drop_oldest(most=3)
+    assert {path.stem for path in tmp_path.glob("*.json")} == set(names[1:])

@@ -30,6 +30,7 @@ import typer
 from typer.core import TyperGroup
 
 from tengen import __version__
+from tengen._processes import exit_on_termination
 from tengen.cli.agents import agents
 from tengen.cli.analyse import EPILOG as ANALYSE_EPILOG
 from tengen.cli.analyse import analyse
@@ -100,6 +101,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line: the entry point of the installed `tengen` script."""
+    exit_on_termination()
     try:
         try:
             app(prog_name="tengen")

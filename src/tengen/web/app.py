@@ -46,6 +46,10 @@ class WebConfig:
     """The folder that games are kept in."""
     token: str = ""
     """What everybody must know; empty: nothing."""
+    cookie: str = ""
+    """What a page that has shown the token is known by; empty: the token."""
+    public: str = ""
+    """The address that people see, where a proxy stands before the server."""
     local: bool = True
     """Whether the server listens on loopback alone."""
     opponents: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +103,7 @@ def make_app(config: WebConfig) -> Guard:
     routes: list[Any] = [Route("/", _index), WebSocketRoute("/talk", talk)]
     if (STATIC / "assets").is_dir():
         routes.append(Mount("/assets", StaticFiles(directory=STATIC / "assets")))
-    return Guard(Starlette(routes=routes, lifespan=lifespan), config.token, config.local)
+    return Guard(Starlette(routes=routes, lifespan=lifespan), config.token, config.local, config.cookie, config.public)
 
 
 async def _index(request: Request) -> Response:

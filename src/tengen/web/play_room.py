@@ -19,6 +19,7 @@ from tengen.web.clocks import Clock, TimeControl
 from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.counting import count_of, group_at, is_to_be_counted
 from tengen.web.fields import field, options_of
+from tengen.web.guard import is_loopback
 from tengen.web.opponents import opponents_for, players_of, spec_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
 from tengen.web.records import read_any
@@ -83,7 +84,8 @@ class PlayRoom:
     # ------------------------------------------------------------------------------------- before a game
 
     async def _list(self, page: Connection, message: Message) -> Any:
-        newest = await asyncio.to_thread(self._stored.newest, _LISTED)
+        visitor = "" if is_loopback(page.address) else page.address  # who sits at this machine sees all games
+        newest = await asyncio.to_thread(self._stored.newest, _LISTED, visitor)
         shown = ("id", "game", "about", "players", "specs", "moves", "result", "touched")
         return [{name: fields.get(name) for name in shown} for fields in newest]
 
@@ -114,7 +116,7 @@ class PlayRoom:
     ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
         clock = None if control is None else Clock(control)
-        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock))
+        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
         table.seat.owner = page
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
