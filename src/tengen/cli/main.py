@@ -152,7 +152,8 @@ def _one_line(error: Exception) -> str:
         return f"this command needs {error.name}, which comes with the training tools: pip install 'tengen[train]'"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text) or type(error).__name__
 
 
 # The subcommands, in the order in which `tengen --help` lists them.
