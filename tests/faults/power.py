@@ -2,8 +2,8 @@
 
 While the work runs in this process, every sync, rename, removal and new folder is an event, and at each of them the
 folder is looked at. A disk is sure of nothing but this: the bytes that a file had when it was last synced, and the
-names that a folder had when it was last synced. All else may have reached it or not, in any order: names without their bytes,
-bytes cut off anywhere, old names. `images` makes folders of that kind.
+names that a folder had when it was last synced. All else may have reached it or not, in any order: names without
+their bytes, bytes cut off anywhere, old names. `images` makes folders of that kind.
 """
 
 import os

@@ -11,6 +11,9 @@ from tengen.arena.match import Match, run_match, saved_results
 from tengen.data.build import build_dataset
 from tengen.games import go
 from tengen.games.go.options import GoOptions
+from tengen.games.microchess.tables_file import open_table, write_table
+from tengen.games.microchess.tables_index import layout_of
+from tengen.games.microchess.tables_material import Material
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 
@@ -100,6 +103,21 @@ def test_checkpoints_and_metrics_of_a_run(tmp_path: Path, count: int) -> None:
         again.close()
         assert lines == list(range(1, len(lines) + 1)) and len(lines) >= moment.done["lines"]
         assert [line["step"] for line in read_metrics(folder)] == [*lines, -1]
+
+
+def test_an_endgame_table_that_is_made_again(tmp_path: Path, count: int) -> None:
+    """At every moment the old one or the new one is there, whole."""
+    import numpy as np
+
+    material, out, image = Material.parse("KQK"), tmp_path / "tables", tmp_path / "image"
+    out.mkdir()
+    size = 2 * layout_of(material).counts[1]
+    write_table(out, material, True, np.full(size, 1, np.uint8))
+    with recorded(out) as recording:
+        write_table(out, material, True, np.random.default_rng(1).integers(1, 9, size, np.uint8))
+    for folder, moment in images(recording, image, count, seed=5):
+        values = open_table(folder, material, True).values()
+        assert len(values) == size, f"{moment.number}: {moment.what}"
 
 
 def test_without_syncs_the_images_show_it(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ import threading
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from tengen.games import go
 from tengen.games.microchess.record import from_pgn
-from tengen.web import play_room, study_room
+from tengen.web import app, memory, play_room, study_room
 from tengen.web.app import WebConfig
 from tengen.web.connection import FAILED
+from tengen.web.memory import weight_of_game
+from tengen.web.records import read_any
 from tengen.web.stored_games import PlayedGame, StoredGames, as_json, new_id
 
 from .served import Page, Served
@@ -192,3 +195,82 @@ def test_a_clock_that_is_set_back_makes_no_game_an_old_one(tmp_path: Path) -> No
     assert [fields["id"] for fields in stored.newest(30)] == names[::-1]
     stored.drop_oldest(most=3)
     assert {path.stem for path in tmp_path.glob("*.json")} == set(names[1:])
+
+
+LONG = "(;SZ[9]" + "".join(f";{'BW'[n % 2]}[{chr(97 + n % 9)}{chr(97 + n // 9)}]" for n in range(60)) + ")"
+
+
+def test_small_records_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies and games are let go, the oldest first, when all of them together hold too much; none that is open."""
+    size = weight_of_game(read_any(LONG))
+    for room in (study_room, play_room):
+        for name in ("MOST_OF_STUDIES", "MOST_OF_GAMES"):
+            monkeypatch.setattr(room, name, 4 * size, raising=False)
+    server = Served(WebConfig(tmp_path))
+    page, other = Page(server), Page(server)
+    mine = other.ask("study.load", record=LONG)["id"]
+    other.ask("study.open", id=mine)
+    studies = [page.ask("study.load", record=LONG)["id"] for _ in range(6)]
+    other.ask("study.go", id=mine, node=1)
+    page.ask("study.open", id=studies[-1])
+    with pytest.raises(ValueError, match="this study has gone"):
+        page.ask("study.open", id=studies[0])
+    game = other.ask("play.load", record=LONG, players=["human", "human"])["id"]
+    other.ask("play.open", id=game)
+    games = [page.ask("play.load", record=LONG, players=["human", "human"])["id"] for _ in range(6)]
+    page.ask("play.open", id=games[0])  # from its file
+    others = [Page(server) for _ in range(4)]
+    with pytest.raises(ValueError, match="as many games as it can"):
+        for each, name in zip(others, games[1:], strict=False):
+            each.ask("play.open", id=name)
+    for each in (page, other, *others):
+        each.close()
+    server.close()
+
+
+def test_one_record_may_not_take_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 50_000)
+    with pytest.raises(ValueError, match="MB of memory"):
+        weight_of_game(read_any(LONG))
+
+
+def test_a_game_goes_by_its_name_and_no_other_path_does(tmp_path: Path) -> None:
+    """A name that leads out of the folder reads and removes nothing."""
+    folder, outside = tmp_path / "games", tmp_path / "secretsecretsecr.json"
+    name = kept_game(folder, ("human", "human"), ("", ""))
+    (folder / f"{name}.json").rename(outside)
+    (tmp_path / "games" / "a").mkdir()
+    stored = StoredGames(folder)
+    for path in (
+        "../secretsecretsecr",
+        f"{tmp_path}/secretsecretsecr",
+        "a/../../secretsecretsecr",
+        "",
+        "a" * 15,
+        "a" * 17,
+    ):
+        for do in (stored.load, stored.remove):
+            with pytest.raises(ValueError, match="there is no such game"):
+                do(path)
+    assert outside.exists()
+
+
+def test_so_many_pages_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "_MOST_PAGES", 3)
+    server = Served(WebConfig(tmp_path))
+    pages = [Page(server) for _ in range(3)]
+    for page in pages:
+        page.ask("play.list")
+    with pytest.raises(InvalidStatus):
+        Page(server)
+    pages.pop().close()
+    while True:  # until the server has noticed
+        try:
+            pages.append(Page(server))
+            break
+        except InvalidStatus:
+            continue
+    for page in pages:
+        assert page.ask("play.list") == []
+        page.close()
+    server.close()

@@ -20,6 +20,7 @@ from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.counting import count_of, group_at, is_to_be_counted
 from tengen.web.fields import field, options_of
 from tengen.web.guard import is_loopback
+from tengen.web.memory import MOST_OF_GAMES, weight_of_game
 from tengen.web.opponents import opponents_for, players_of, spec_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
 from tengen.web.records import read_any
@@ -39,6 +40,8 @@ class Table(Watched):
     def __init__(self, played: PlayedGame, seat: Seat) -> None:
         super().__init__()
         self.played, self.seat = played, seat
+        self.weight = weight_of_game(played.state)
+        """Bytes that it holds."""
         self.thinking: asyncio.Task[None] | None = None
         self.problem = ""
         self.thought = view_of_thought(None, FIRST)
@@ -118,10 +121,10 @@ class PlayRoom:
         clock = None if control is None else Clock(control)
         table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
         table.seat.owner = page
+        self._make_room(table.weight)
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
         await asyncio.to_thread(self._stored.drop_oldest)
-        self._forget_idle()
         return {"id": table.played.id}
 
     # -------------------------------------------------------------------------------------- in a game
@@ -250,18 +253,23 @@ class PlayRoom:
         name = field(message, "id", str)
         if name not in self._tables:
             played = await asyncio.to_thread(self._stored.load, name)
-            self._tables.setdefault(name, self._table_of(played))
-            self._forget_idle()
+            table = self._table_of(played)
+            if name not in self._tables:
+                self._make_room(table.weight)
+                self._tables[name] = table
         return self._tables[name]
 
     def _table_of(self, played: PlayedGame) -> Table:
         return Table(played, Seat(self._thinking, self._agents, played.id))
 
-    def _forget_idle(self) -> None:
-        """Leave to the files what nobody looks at."""
+    def _make_room(self, weight: int) -> None:
+        """Leave to the files what nobody looks at; ValueError if there would be no room even so."""
         idle = [name for name, table in self._tables.items() if not table.pages and table.thinking is None]
-        for name in idle[: max(0, len(self._tables) - _IN_MEMORY)]:
-            del self._tables[name]
+        held = weight + sum(table.weight for table in self._tables.values())
+        while held > MOST_OF_GAMES or (idle and len(self._tables) >= _IN_MEMORY):
+            if not idle:
+                raise ValueError("the server holds as many games as it can: try again later")
+            held -= self._tables.pop(idle.pop(0)).weight
 
     async def _changed(self, table: Table) -> None:
         table.problem, table.marks = "", {}
@@ -284,6 +292,7 @@ class PlayRoom:
     async def _store(self, table: Table) -> None:
         async with table.saving:
             await asyncio.to_thread(self._stored.save, table.played)
+            table.weight = weight_of_game(table.played.state)
 
     async def _store_or_report(self, table: Table) -> None:
         try:

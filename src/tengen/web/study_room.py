@@ -18,6 +18,7 @@ from tengen.web.live_analysis import (
     judgement_of,
     view_of_analysis,
 )
+from tengen.web.memory import MOST_OF_STUDIES, check_weight, weight_of
 from tengen.web.opponents import analysts_for
 from tengen.web.positions import view_of
 from tengen.web.stored_games import StoredGames, names, new_id
@@ -35,6 +36,8 @@ class Desk(Watched):
     def __init__(self, study: Study, thinking: Thinking, agents: AgentPool, name: str) -> None:
         super().__init__()
         self.id, self.study = name, study
+        self.weight = check_weight(weight_of(node.state for node in study.nodes))
+        """Bytes that it holds."""
         self.live = LiveAnalysis(thinking, agents, f"live {name}")
         self.whole = LiveAnalysis(thinking, agents, f"whole {name}")
         self.spec = ""
@@ -103,10 +106,20 @@ class StudyRoom:
     def begin(self, study: Study) -> Any:
         """Put a study on a desk; what a page is answered."""
         desk = Desk(study, self._thinking, self._agents, new_id())
+        self._make_room(desk.weight)
         self._desks[desk.id] = desk
-        while len(self._desks) > _MOST_STUDIES:
-            self._desks.popitem(last=False)[1].stop()
         return {"id": desk.id}
+
+    def _make_room(self, weight: int) -> None:
+        """Forget the oldest studies, those first that nobody looks at; ValueError if there would be no room even so."""
+        unseen = [name for name, desk in self._desks.items() if not desk.pages]
+        held = weight + sum(desk.weight for desk in self._desks.values())
+        while len(self._desks) >= _MOST_STUDIES or held > MOST_OF_STUDIES:
+            if not unseen:
+                raise ValueError("the server holds as many studies as it can: try again later")
+            desk = self._desks.pop(unseen.pop(0))
+            desk.stop()
+            held -= desk.weight
 
     async def _open(self, page: Connection, message: Message) -> Any:
         desk = self.desk(message)
@@ -142,8 +155,10 @@ class StudyRoom:
     async def _play(self, page: Connection, message: Message) -> Any:
         desk = self.desk(message)
         before = len(desk.study.nodes)
+        check_weight(desk.weight)
         number = desk.study.play(field(message, "node", int), field(message, "move", str))
         if len(desk.study.nodes) > before:
+            desk.weight += weight_of([desk.study.nodes[number].state])
             desk.tell("study", _tree(desk))
         self._show(desk, number)
         return {"node": number}
