@@ -60,7 +60,7 @@ def megabytes(pid: int) -> float:
 def serving() -> Iterator[Server]:
     """`tengen web` on a free port, its games in a folder that goes afterwards."""
     with tempfile.TemporaryDirectory() as games:
-        command = [sys.executable, "-m", "tengen", "web", "--port", "0", "--no-browser", "--games", games]
+        command = [sys.executable, "-m", "tengen", "web", "--port", "0", "--no-browser", "--no-token", "--games", games]
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:

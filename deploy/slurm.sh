@@ -8,6 +8,7 @@
 #SBATCH --time=24:00:00
 #SBATCH --exclusive
 set -euo pipefail
+export RAY_AUTH_MODE=token # deploy/head.sh makes the token, in the home folder that all nodes share
 
 port=6379
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))

@@ -42,6 +42,22 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     _sync_folder(path.parent)
 
 
+def move_into_place(source: Path, target: Path) -> None:
+    """Give a file that has been written its name, so that it is there whole even after a power cut."""
+    with source.open("rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(source, target)
+    _sync_folder(target.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, so that they are there after a power cut."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        _sync_folder(folder.parent)
+
+
 def append_line(file: IO[bytes], line: bytes) -> None:
     """Add a line to a file opened for appending without a buffer: on the disk when this returns, whole or not at all.
 

@@ -80,3 +80,10 @@ def test_only_puct_and_only_games_that_go_on() -> None:
         agent("gumbel:go5").stepped(go.State.new(5, komi=3.5))
     with pytest.raises(ValueError, match="over"):
         agent("zero:go5").stepped(go.State.new(5, komi=3.5).play(go.RESIGN))
+
+
+def test_a_search_by_rollouts_alone_needs_no_value_network() -> None:
+    """As on 19x19, where the page offers it to be followed."""
+    search = agent("alphago:go19,lambda=1,threads=1").stepped(go.State.new(size=19))
+    assert not search.values
+    assert search.step() and search.simulations == 1

@@ -107,8 +107,9 @@ def _download(inputs: Inputs) -> list[str]:
 
 
 def _bytes_there(folder: Path) -> tuple[int, ...]:
-    """Of archives, finished or not; the notes beside unfinished ones go with them."""
-    return (sum(path.stat().st_size for pattern in ("*.tar.gz", "*.part") for path in folder.glob(pattern)),)
+    """Of archives, finished or not; the notes beside unfinished ones go with them, and what is hidden was cut off."""
+    found = [path for pattern in ("*.tar.gz", "*.part") for path in folder.glob(pattern)]
+    return (sum(path.stat().st_size for path in found if not path.name.startswith(".")),)
 
 
 def _downloaded(folder: Path) -> Result:

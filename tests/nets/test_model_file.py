@@ -358,3 +358,12 @@ def test_models_are_found_by_short_name_or_path(model: bytes, tmp_path: Path, mo
 def test_bundled_models_are_whole() -> None:
     for path in bundled_models().values():
         read_tensors(path)
+
+
+def test_a_card_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    network = build_network("residual", 10, 5, seed=1, blocks=1, filters=2, head_filters=1)
+    card = ModelCard.of(network, encoder="compact", training={"strength": "\x1b[2Jstrong\x07", "\x1b]0;x": ["\x9b31m"]})
+    path = tmp_path / "model.safetensors"
+    save_model(path, network, card)
+    shown = str(read_card(path))
+    assert shown.isprintable() and "strong" in shown

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+from datetime import date
 from typing import Any
 
 from starlette.websockets import WebSocketDisconnect
 
-from tengen.web.connection import Connection, Message
+from tengen.web.connection import FAILED, Connection, Message
 
 ASKED = 70  # below the number of messages from which a page is slowed down
 
@@ -17,6 +18,7 @@ class SlowSocket:
     def __init__(self) -> None:
         self.reads, self.received, self.answers = asyncio.Event(), 0, list[Message]()
         self.gone = False
+        self.client = None
 
     async def accept(self) -> None:
         pass
@@ -69,5 +71,22 @@ def test_a_page_that_goes_without_reading_is_let_go() -> None:
         socket.gone = True
         socket.reads.set()
         await task
+
+    asyncio.run(talk())
+
+
+def test_an_answer_that_is_no_json_is_told_and_the_connection_goes_on() -> None:
+    async def answer_nonsense(page: Connection, message: Message) -> Any:
+        return {"when": date(2026, 11, 18)} if message["n"] % 2 else {"loss": float("nan")}
+
+    async def talk() -> None:
+        socket = SlowSocket()
+        socket.reads.set()
+        page = Connection(socket, {"ask": answer_nonsense})  # type: ignore[arg-type]
+        task = asyncio.create_task(page.serve())
+        while len(socket.answers) < ASKED:
+            await asyncio.sleep(0)
+        task.cancel()
+        assert all(one["error"] == FAILED for one in socket.answers)
 
     asyncio.run(talk())

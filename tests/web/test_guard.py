@@ -1,17 +1,24 @@
 """Nobody gets in: another site, another name for this machine, or somebody without the token."""
 
 import http.client
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tengen.web.app import WebConfig
-from tengen.web.guard import COOKIE, is_loopback
+from tengen.cli.web import web
+from tengen.web.app import STATIC, WebConfig
+from tengen.web.guard import is_loopback, kept_secret
 from tengen.web.impatient import ImpatientProtocol
+from tengen.web.server import _opener
 
 from .served import Page, Served
 
@@ -36,9 +43,10 @@ def get(served: Served, path: str = "/", method: str = "GET", **headers: str) ->
 
 def talk(served: Served, origin: str | None, host: str | None = None, cookie: str | None = None) -> None:
     """Open the websocket and close it; InvalidStatus if it is refused."""
-    headers = {name: value for name, value in (("Host", host), ("Cookie", cookie)) if value is not None}
-    address = f"ws://127.0.0.1:{served.port}/talk"
-    with connect(address, origin=origin, additional_headers=headers, proxy=None):  # type: ignore[arg-type]
+    headers = {} if cookie is None else {"Cookie": cookie}
+    address = f"ws://{host or f'127.0.0.1:{served.port}'}/talk"
+    line = socket.create_connection(("127.0.0.1", served.port), timeout=60)
+    with connect(address, sock=line, origin=origin, additional_headers=headers, proxy=None):  # type: ignore[arg-type]
         pass
 
 
@@ -70,7 +78,7 @@ def test_without_the_token_nothing_is_shown(closed: Served) -> None:
     with pytest.raises(InvalidStatus):
         talk(closed, closed.address)
     with pytest.raises(InvalidStatus):
-        talk(closed, closed.address, cookie=f"{COOKIE}=wrong")
+        talk(closed, closed.address, cookie=f"tengen-{closed.port}=wrong")
 
 
 def test_the_token_becomes_a_cookie_that_scripts_cannot_read(closed: Served) -> None:
@@ -119,15 +127,108 @@ def test_loopback(host: str, local: bool) -> None:
     assert is_loopback(host) is local
 
 
-def test_a_server_for_others_makes_up_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from tengen.cli.web import web
+def test_the_cookie_is_of_this_port_and_not_secure_without_tls(closed: Served) -> None:
+    cookie = get(closed, f"/?token={TOKEN}").headers["set-cookie"]
+    assert cookie.startswith(f"tengen-{closed.port}=") and "Secure" not in cookie
 
+
+def test_a_cookie_of_another_kind_does_no_harm(closed: Served) -> None:
+    for header in ("=" * 60_000, ";" * 60_000, 'a="' * 10_000, "\\" * 60_000, f"tengen-{closed.port}=;"):
+        assert get(closed, Cookie=header).status == 401
+
+
+PUBLIC = "https://go.example.org"
+
+
+@pytest.fixture(scope="module")
+def behind_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server as with `--public`, on loopback behind a proxy that does TLS."""
+    config = WebConfig(tmp_path_factory.mktemp("games"), token=TOKEN, cookie="kept", public=PUBLIC)
+    server = Served(config)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("host", ["go.example.org", None], ids=["proxy keeps Host", "proxy sets Host"])
+def test_behind_a_proxy_with_tls(behind_proxy: Served, host: str | None) -> None:
+    named = {} if host is None else {"Host": host}
+    assert get(behind_proxy, **named).status == 401
+    answer = get(behind_proxy, f"/?token={TOKEN}", **named)
+    assert answer.status == 303 and "Secure" in answer.headers["set-cookie"]
+    pair = answer.headers["set-cookie"].partition(";")[0]
+    assert pair == f"tengen-{behind_proxy.port}=kept"
+    talk(behind_proxy, PUBLIC, host=host, cookie=pair)
+    for origin in ("http://go.example.org", "https://evil.example", "https://go.example.org.evil.example", None):
+        with pytest.raises(InvalidStatus):
+            talk(behind_proxy, origin, host=host if host is None else "127.0.0.1", cookie=pair)
+    assert get(behind_proxy, Host="evil.example", Cookie=pair).status == 403
+
+
+def test_a_proxy_of_this_machine_may_say_that_it_does_tls(closed: Served) -> None:
+    assert "Secure" in get(closed, f"/?token={TOKEN}", X_Forwarded_Proto="https").headers["set-cookie"]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[WebConfig]:
+    """What `tengen web` would serve."""
     seen: list[WebConfig] = []
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("tengen.web.app.check_built", lambda: None)
     monkeypatch.setattr("tengen.web.server.run", lambda config, *_: seen.append(config))
-    web(host="0.0.0.0", games=tmp_path)
-    web(host="127.0.0.1", games=tmp_path)
-    assert len(seen[0].token) >= 20 and not seen[0].local
-    assert seen[1].token == "" and seen[1].local
-    with pytest.raises(ValueError, match="at least 8"):
-        web(host="0.0.0.0", token="short", games=tmp_path)
+    return seen
+
+
+def test_everybody_needs_a_token(started: list[WebConfig], tmp_path: Path) -> None:
+    """Also on loopback, where every user of the machine could come."""
+    for host in ("0.0.0.0", "127.0.0.1", "127.0.0.1"):
+        web(host=host, games=tmp_path)
+    assert [config.local for config in started] == [False, True, True]
+    assert all(len(config.token) >= 20 for config in started)
+    assert len({config.token for config in started}) == 3, "a token is of one start"
+    assert len({config.cookie for config in started}) == 1, "a cookie outlives a restart"
+    web(token="a-token-of-my-own", games=tmp_path)
+    assert started[3].token == "a-token-of-my-own" and started[3].cookie not in (started[0].cookie, started[3].token)
+    web(no_token=True, games=tmp_path)
+    assert started[4].token == started[4].cookie == ""
+    for given in ({"host": "0.0.0.0", "token": "short"}, {"no_token": True, "host": "0.0.0.0"}):
+        with pytest.raises(ValueError, match=r"at least 8|alone"):
+            web(games=tmp_path, **given)  # type: ignore[arg-type]
+    for public in ("go.example.org", "ftp://x", "https://x/tengen"):
+        with pytest.raises(ValueError, match="--public"):
+            web(games=tmp_path, public=public)
+
+
+def test_the_secret_is_for_this_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "secret"
+    secret = kept_secret(path)
+    assert kept_secret(path) == secret and path.stat().st_mode & 0o077 == 0
+    path.chmod(0o644)
+    assert kept_secret(path) != secret and path.stat().st_mode & 0o077 == 0
+
+
+def test_the_token_is_in_no_argument_of_the_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Other users can see them: the browser is given a file that only this user can read."""
+    with _opener(f"http://127.0.0.1:1/?token={TOKEN}", True) as opened:
+        file = Path(unquote(urlsplit(opened).path))
+        assert TOKEN not in opened and TOKEN in file.read_text() and file.stat().st_mode & 0o077 == 0
+    assert not file.exists()
+    with _opener("http://127.0.0.1:1/", False) as opened:
+        assert opened == "http://127.0.0.1:1/"
+
+
+@pytest.mark.skipif(not (STATIC / "index.html").is_file(), reason="needs the built page")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_ends_in_the_middle_of_a_thought_and_lets_no_second_one_in(tmp_path: Path, number: int) -> None:
+    command = [sys.executable, "-m", "tengen", "web", "--port", "0", "--no-browser", "--no-token", "--games"]
+    with subprocess.Popen([*command, str(tmp_path)], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline().split(":")[2].split("/")[0])
+        second = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=300)
+        assert second.returncode == 2 and "in use by another tengen web" in second.stderr
+        page = Page(SimpleNamespace(port=port, address=f"http://127.0.0.1:{port}"))  # type: ignore[arg-type]
+        name = page.ask("play.new", game="go", options={"size": 5}, players=["spec:uct:seconds=30", "human"])["id"]
+        page.ask("play.open", id=name)
+        page.wait("game", lambda view: view["thinking"])
+        server.send_signal(number)
+        server.wait(timeout=60)
+        page.close()

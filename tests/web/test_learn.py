@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.web.app import WebConfig
 from tengen.web.run_tables import pair_game
+from tengen.web.runs import describe_run
 
 from ..faults.commands import COMMANDS
 from ..faults.inputs import Inputs
@@ -209,3 +211,38 @@ def test_every_kind_of_run_is_shown_as_its_command_wrote_it(kind: str, tmp_path:
         assert run["tables"][0]["players"] == ["Black", "White"]
     page.close()
     served.close()
+
+
+HOSTILE = {"constructor": None, "type": "img", "props": {"src": "x", "onerror": "alert(1)"}, "__k": None}
+"""What a page's framework may take for a part of the page."""
+
+
+def has_only_plain_fields(view: dict[str, Any]) -> bool:
+    text = json.dumps(view, allow_nan=False)
+    return '"props"' not in text and "NaN" not in text
+
+
+@pytest.mark.parametrize("value", [HOSTILE, [HOSTILE], float("nan"), float("inf"), 10**400, "x" * 10**6, None, True])
+def test_a_run_folder_gives_the_page_plain_texts_and_finite_numbers(tmp_path: Path, value: object) -> None:
+    run, names = tmp_path / "run", ("name", "spec", "elo", "elo_error", "score", "wins", "losses", "draws")
+    run.mkdir()
+    agent, pair = dict.fromkeys(names, value), {"a": value, "b": value, "score": value, "folder": value}
+    pair |= {"wins": value, "losses": value, "draws": value}
+    (run / "tournament.json").write_text(json.dumps({"agents": [agent], "pairs": [pair], "games": value}))
+    lines = [{"step": value, "loss": 1.0, "generation": value, "duels": [[1, value, 0, 0], value], "elo": value}] * 3
+    (run / "metrics.jsonl").write_text("".join(json.dumps({**line, "gate_promoted": value}) + "\n" for line in lines))
+    (run / "config.toml").write_text(
+        'game = "go"\nwhen = 2026-11-18T12:00:00Z\nday = 2026-11-18\nrate = nan\nlist = [1]\n'
+    )
+    view = describe_run("run", run)
+    assert has_only_plain_fields(view) and len(json.dumps(view)) < 100_000
+    assert view["settings"]["day"] == "2026-11-18" and view["settings"]["rate"] == "nan"
+    for one in view["tournament"]["agents"]:
+        assert isinstance(one["name"], str) and (one["elo"] is None or isinstance(one["elo"], int | float))
+    server = Served(WebConfig(tmp_path / "games", runs=tmp_path))
+    page = Page(server)
+    page.ask("runs.open", name="run")
+    assert page.wait("run", lambda shown: shown["name"] == "run")["settings"]["game"] == "go"
+    assert page.ask("runs.list")["runs"]
+    page.close()
+    server.close()

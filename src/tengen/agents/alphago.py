@@ -173,12 +173,15 @@ class AlphaGoAgent(NetworkSearchAgent):
         policy: LeafEvaluation = UniformPolicy()
         if settings.prior:
             policy = NetworkEvaluation(game, encoder, self._evaluator, CACHE, value=False)
-        return policy if settings.lambda_value == 1 else PolicyAndValue(policy, self._value_network(game))
+        values = self._value_network(game)
+        return policy if settings.lambda_value == 1 or values is None else PolicyAndValue(policy, values)
 
     def _value_model(self) -> Model:
         return Model(self._value_card, get_encoder(self._value_card.encoder), self._values)
 
-    def _value_network(self, game: BatchedGame) -> LeafEvaluation:
+    def _value_network(self, game: BatchedGame) -> LeafEvaluation | None:
+        if not self._values.architecture.value:
+            return None
         return NetworkEvaluation(game, get_encoder(self._value_card.encoder), self._values, CACHE, policy=False)
 
     def _rule(self) -> SearchRule:

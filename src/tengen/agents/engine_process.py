@@ -9,7 +9,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import threading
 import weakref
@@ -17,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO, Final
 
+from tengen._processes import end_group, remember
 from tengen.agents.agent import AgentError
 
 LONGEST_LINE: Final = 1 << 16
@@ -41,11 +41,12 @@ class EngineProcess:
             )
         except OSError as error:
             raise AgentError(f"{name} did not start: {error.strerror or error}") from None
+        remember(self._process)
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._stdin = self._process.stdin
         self._last_words: deque[str] = deque(maxlen=5)
         self._closing = threading.Lock()
-        self._kill = weakref.finalize(self, _kill_group, self._process)
+        self._kill = weakref.finalize(self, end_group, self._process)
         self._reader = _start(read, self._process.stdout)
         self._drainer = _start(_drain, self._process.stderr, self._last_words)
 
@@ -103,17 +104,6 @@ def _start(read: Callable[..., None], *arguments: object) -> threading.Thread:
     thread = threading.Thread(target=read, args=arguments, daemon=True)
     thread.start()
     return thread
-
-
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    """End the engine and whatever it started (it leads a process group of its own), and reap it."""
-    with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=5.0)
 
 
 def _drain(stream: IO[bytes], last_words: "deque[str]") -> None:

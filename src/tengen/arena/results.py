@@ -17,7 +17,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from tengen._files import Setting, append_line, remove_cut_off, settings_as_toml, try_lock, write_atomically
+from tengen._files import (
+    Setting,
+    append_line,
+    make_folder,
+    remove_cut_off,
+    settings_as_toml,
+    try_lock,
+    write_atomically,
+)
 from tengen.games.game import Game
 
 Player = Literal["a", "b"]
@@ -87,7 +95,7 @@ class MatchFolder:
         self.path = path
         self._game = game
         self.games = path / "games"
-        self.games.mkdir(parents=True, exist_ok=True)
+        make_folder(self.games)
         self._log: IO[bytes] = open(path / "results.jsonl", "a+b", buffering=0)
         try:
             self._lock()

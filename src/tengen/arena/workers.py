@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from tengen._processes import end_all
 from tengen.arena.game import GameStopped
 
 Task = TypeVar("Task")
@@ -33,8 +34,10 @@ class GameWorkers(Generic[Task, Outcome]):
             thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
+        if error[0] is not None:
+            end_all()  # an engine that hangs would keep us waiting
         for thread in self._threads:
             thread.join()
 

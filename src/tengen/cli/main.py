@@ -30,6 +30,7 @@ import typer
 from typer.core import TyperGroup
 
 from tengen import __version__
+from tengen._processes import exit_on_termination
 from tengen.cli.agents import agents
 from tengen.cli.analyse import EPILOG as ANALYSE_EPILOG
 from tengen.cli.analyse import analyse
@@ -101,6 +102,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line: the entry point of the installed `tengen` script."""
+    exit_on_termination()
     try:
         try:
             app(prog_name="tengen")
@@ -151,7 +153,8 @@ def _one_line(error: Exception) -> str:
         return f"this command needs {error.name}, which comes with the training tools: pip install 'tengen[train]'"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text) or type(error).__name__
 
 
 # The subcommands, in the order in which `tengen --help` lists them.

@@ -12,20 +12,29 @@ EPILOG = "\n\n".join(
         ("tengen web --port 9000 --no-browser", "on another port; open the address yourself"),
         ('tengen web --opponent "GNU Go=gtp:gnugo --mode gtp"', "offer another program as an opponent"),
         ("tengen web --runs /shared/runs", "watch training runs, also of another machine"),
-        ("tengen web --host 0.0.0.0", "for others on your network, who need the token that is printed"),
+        ("tengen web --host 0.0.0.0", "for others on your network, who need the address that is printed"),
+        ("tengen web --public https://go.example.org", "behind a proxy with TLS on this machine"),
     )
 )
 
 
 def web(
     port: Annotated[int, typer.Option(help="The port to listen on; 0: any that is free.", min=0, max=65535)] = 8361,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. Other than on this machine's own, pages need a token.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     token: Annotated[
         str | None,
-        typer.Option(help="The token that pages must know; made up if --host needs one.", show_default=False),
+        typer.Option(help="The token that pages need; a new one at every start if not given.", show_default=False),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let in every user and program of this machine without a token.")
+    ] = False,
+    public: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="The address that people see, if a proxy stands before the server: https://go.example.org",
+        ),
+    ] = "",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")] = True,
     opponent: Annotated[
         list[str] | None,
@@ -44,28 +53,39 @@ def web(
 ) -> None:
     """Play Go, Microchess and every other game in your browser.
 
-    The page is served on this machine alone unless you give --host. Games that you play are kept, and go on where you
-    left them after a reload or a restart.
+    The page is served on this machine alone unless you give --host, and only to browsers that have opened the address
+    with the token that is printed. Games that you play are kept, and go on where you left them after a reload or a
+    restart.
     """
+    import hmac
     import secrets
+    from urllib.parse import urlsplit
 
     from tengen._files import user_state
     from tengen._kernel_cache import is_cold
     from tengen.web.app import WebConfig, check_built
-    from tengen.web.guard import is_loopback
+    from tengen.web.guard import is_loopback, kept_secret
     from tengen.web.server import run
 
     check_built()
     local = is_loopback(host)
     if token is not None and len(token) < 8:
         raise ValueError("a token has at least 8 characters")
-    if token is None:
-        token = "" if local else secrets.token_urlsafe(18)
+    if no_token and (token is not None or not local):
+        raise ValueError("--no-token is for a server on this machine alone: leave out --token and --host")
+    parts = urlsplit(public)
+    if public and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/")):
+        raise ValueError(f"--public {public[:60]} is not possible: write https://NAME, without a path")
+    cookie = ""
+    if not no_token:
+        secret = kept_secret(user_state() / "web-secret").encode()
+        cookie = hmac.new(secret, (token or "").encode(), "sha256").hexdigest()
+        token = token or secrets.token_urlsafe(18)
     own = dict(_named(text) for text in opponent or ())
     if is_cold():
         typer.echo("compiling the rules engine, once: about a minute", err=True)
     folder = games or user_state() / "web-games"
-    run(WebConfig(folder, token, local, own, runs), host, port, browser)
+    run(WebConfig(folder, token or "", cookie, public, local, own, runs), host, port, browser)
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tengen._files import sole_use, write_atomically
+from tengen._files import make_folder, sole_use, write_atomically
 from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, ChunkPacker, cut_into_chunks, pack_chunk
@@ -73,7 +73,7 @@ def build_dataset(
     With `hosts` their workers read the records, on a cluster maybe; then `workers` is how many there are at most.
     """
     sources = find_sources(paths)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     with sole_use(out) as alone:
         if not alone:
             raise BuildError(f"another build is at work in {out}: wait for it, or choose another folder")
@@ -118,7 +118,7 @@ def _open_work_folder(out: Path, sources: list[RecordSource]) -> Path:
     plan = json.dumps([FORMAT, READER, CHUNK_RECORDS, CHUNK_BYTES, _described(sources), stamps]).encode()
     if work.exists() and not _holds(work / "plan.json", plan):
         shutil.rmtree(work)
-    work.mkdir(exist_ok=True)
+    make_folder(work)
     write_atomically(work / "plan.json", plan)
     return work
 

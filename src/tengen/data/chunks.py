@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tengen._files import move_into_place
 from tengen.data.archives import RecordFile, RecordSource
 from tengen.data.dataset import RULE_NAMES, SCHEMA
 from tengen.data.records import RecordedGame, Rejected, read_game
@@ -43,7 +44,7 @@ def pack_chunk(path: Path, records: list[RecordFile]) -> None:
     """Read a chunk of records and write its file; what a worker of this machine does."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
     write_table(partial, _packed(records))
-    os.replace(partial, path)
+    move_into_place(partial, path)
 
 
 class ChunkPacker:
@@ -80,12 +81,10 @@ def open_chunk(path: Path) -> tuple[pa.RecordBatch, list[Left]]:
 
 
 def write_table(path: Path, batch: pa.RecordBatch) -> None:
-    """Write an Arrow IPC file with one batch, safe on the disk when this returns."""
+    """Write an Arrow IPC file with one batch."""
     with open(path, "wb") as file:
         with pa.ipc.new_file(file, batch.schema) as writer:
             writer.write_batch(batch)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _batch(games: list[RecordedGame], names: list[str]) -> pa.RecordBatch:

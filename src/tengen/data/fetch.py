@@ -24,7 +24,7 @@ from typing import TypeVar
 import httpx
 
 from tengen import __version__
-from tengen._files import write_atomically
+from tengen._files import move_into_place, write_atomically
 
 MAX_PAGE = 16 << 20
 MAX_FILE = 4 << 30
@@ -165,7 +165,7 @@ class PartFile:
 
     def finish(self, target: Path) -> None:
         """Give the whole and verified file its name."""
-        os.replace(self.path, target)
+        move_into_place(self.path, target)
 
     def _read_version(self) -> _Version:
         try:

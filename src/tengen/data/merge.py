@@ -5,7 +5,6 @@ Peak memory is that of one chunk, plus some bytes a game to find duplicates: col
 
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tengen._files import move_into_place
 from tengen.data.chunks import Left, open_chunk
 from tengen.data.column_files import ColumnFiles
 from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
@@ -63,7 +63,7 @@ class Merge:
         }
         (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
         for name in (REJECTED_FILE, GAMES_FILE, SUMMARY_FILE):
-            os.replace(self._work / name, out / name)
+            move_into_place(self._work / name, out / name)
         return summary
 
     def _without_duplicates(self, batch: pa.RecordBatch, seen: int) -> tuple[pa.RecordBatch, list[Left]]:

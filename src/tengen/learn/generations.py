@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._files import write_atomically
+from tengen._files import make_folder, write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
 from tengen.learn.device import find_device
@@ -188,7 +188,7 @@ class _Loop:
             if found["loss"] < _BETTER * found["constant_loss"]:
                 break
         folder, found = min(attempts.items(), key=lambda item: float(item[1]["loss"]))
-        model.parent.mkdir(exist_ok=True)
+        make_folder(model.parent)
         write_atomically(model, (folder / "best.safetensors").read_bytes())
         return found | {"attempts": attempt + 1, "seconds": sum(each["seconds"] for each in attempts.values())}
 

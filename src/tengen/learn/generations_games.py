@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._arrays import load_arrays, save_arrays
+from tengen._files import make_folder
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
@@ -185,7 +186,7 @@ class GenerationFolder:
 
     def play(self, play: "PlayChunks") -> Iterator[int]:
         """Have the chunks that are missing played; yields how many games there are, again and again."""
-        self._path.mkdir(parents=True, exist_ok=True)
+        make_folder(self._path)
         missing = [number for number in range(len(self.sizes)) if not self._file(number).exists()]
         there = sum(self.sizes) - sum(self.sizes[number] for number in missing)
         yield there

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._files import write_atomically
+from tengen._files import make_folder, write_atomically
 from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
@@ -226,7 +226,7 @@ class _Loop:
             planes = PositionReader(self.spec, games, boards).planes(_CALIBRATION, rng)
         about = {"updates": 0, "started_from": start.stem}
         for path in (self._current, self._model(0)):  # in this order: the second tells that both are there
-            path.parent.mkdir(exist_ok=True)
+            make_folder(path.parent)
             trainer.export(path, planes, **about)
 
     def _play(self, update: int) -> Experience:

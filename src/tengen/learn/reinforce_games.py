@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._arrays import load_arrays, save_arrays
-from tengen._files import remove_cut_off
+from tengen._files import make_folder, remove_cut_off
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import DuelResult, load_player, policy_duel
 from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
@@ -221,7 +221,7 @@ class GameFolder:
         """Those in this folder; whoever writes to it makes it if it is missing, and removes what was cut off."""
         self._path = path
         if tidy:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             remove_cut_off(path)
 
     def write(self, update: int, experience: Experience, keep: int) -> None:

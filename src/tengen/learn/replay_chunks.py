@@ -17,7 +17,7 @@ import safetensors
 from numpy.typing import NDArray
 
 from tengen._arrays import load_arrays, save_arrays
-from tengen._files import remove_cut_off
+from tengen._files import make_folder, remove_cut_off
 from tengen.learn.replay import Packed
 from tengen.learn.selfplay import SelfPlayData
 
@@ -71,7 +71,7 @@ class ChunkFolder:
         """Those in this folder; whoever writes to it makes it if it is missing, and removes what was cut off."""
         self._path = path
         if tidy:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             remove_cut_off(path)
         self.facts = [facts for file in sorted(path.glob("*.safetensors")) if (facts := self._facts(file)) is not None]
         """Of all chunks that are there, in order."""

@@ -17,7 +17,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from tengen._files import Setting, append_line, remove_cut_off, settings_as_toml, try_lock, write_atomically
+from tengen._files import (
+    Setting,
+    append_line,
+    make_folder,
+    remove_cut_off,
+    settings_as_toml,
+    try_lock,
+    write_atomically,
+)
 
 if TYPE_CHECKING:
     from tengen.learn.tensorboard import TensorBoardLog
@@ -45,7 +53,7 @@ class RunDirectory:
         `usual`: what settings are where the directory does not say, being older than they are.
         """
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         self._board: TensorBoardLog | None = None
         self._rewound_to = 0
         self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b", buffering=0)

@@ -5,6 +5,7 @@ loses a process is given up, and a new one goes on from the last checkpoint, wit
 """
 
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -78,6 +79,20 @@ def train_as_group(
                 raise WorkerError(f"the group failed {failures} times ({error}): the same command goes on") from None
 
 
+def open_store(address: str) -> TCPStore:
+    """Where the processes of a group meet. It listens on this address alone: a store of its own would on all."""
+    listener = socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+    port = listener.getsockname()[1]
+    return TCPStore(
+        address,
+        port,
+        is_master=True,
+        wait_for_workers=False,
+        timeout=PATIENCE,
+        master_listen_fd=listener.detach(),
+    )
+
+
 @contextmanager
 def _led_group(config: SupervisedConfig, folder: Path, hosts: Hosts, workers: int) -> Iterator[Group]:
     """A group that this process leads."""
@@ -87,7 +102,7 @@ def _led_group(config: SupervisedConfig, folder: Path, hosts: Hosts, workers: in
     with closing(hosts(max(1, workers - 1) if workers else 0, SupervisedMember, lambda _: arguments, 0)) as pool:
         pool.start()
         size = workers or max(2, pool.count)
-        store = TCPStore(own_address(), 0, is_master=True, wait_for_workers=False, timeout=PATIENCE)
+        store = open_store(own_address())
         meet = store.host, store.port
         calls = pool.map("train", [(meet, rank, size, files) for rank in range(1, size)])
         try:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._arrays import load_arrays, save_arrays
+from tengen._files import make_folder
 from tengen.data.dataset import Selection, Split, is_test
 from tengen.games.go.positions import GameMoves
 from tengen.learn.run_directory import RunDirectory, read_settings
@@ -112,7 +113,7 @@ def play_positions(
     """
     run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0})
     try:
-        (folder / _CHUNKS).mkdir(exist_ok=True)
+        make_folder(folder / _CHUNKS)
         there = sum(len(_read(path).komi) for path in _chunks(folder).values())
         if there >= games:
             return

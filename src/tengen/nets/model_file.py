@@ -277,6 +277,15 @@ def _metadata(path: str | Path, data: bytes) -> dict[str, str]:
     return metadata
 
 
+def _printable(value: Any) -> Any:
+    """What a card says without the characters that steer a terminal."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value)
+    if isinstance(value, dict):
+        return {_printable(name): _printable(each) for name, each in value.items()}
+    return [_printable(each) for each in value] if isinstance(value, list) else value
+
+
 def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
     version = metadata.get(_MARK)
     if version is None:
@@ -289,7 +298,7 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
         # A card written before boards could be other than square has no width and actions.
         written = metadata.keys() | {entry.name for entry in dataclasses.fields(ModelCard)} - {"width", "actions"}
         values = {
-            entry.name: json.loads(metadata[entry.name])
+            entry.name: _printable(json.loads(metadata[entry.name]))
             for entry in dataclasses.fields(ModelCard)
             if entry.name in written
         }

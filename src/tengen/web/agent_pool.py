@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from tengen.agents.agent import Agent
+from tengen.agents.agent import Agent, Stoppable
 from tengen.agents.registry import load_agent
 
 MOST_AGENTS: Final = 12
@@ -46,11 +46,14 @@ class AgentPool:
             self._give_back(loaded)
 
     def close(self) -> None:
-        """Close every agent that nobody uses."""
+        """Close every agent that nobody uses, and interrupt the others."""
         with self._lock:
-            idle, self._agents = [one for one in self._agents if not one.in_use], []
-        for one in idle:
-            one.agent.close()
+            agents, self._agents = self._agents, []
+        for one in agents:
+            if not one.in_use:
+                one.agent.close()
+            elif isinstance(one.agent, Stoppable):
+                one.agent.stop()
 
     def _take(self, spec: str, borrower: str) -> _Loaded | None:
         with self._lock:

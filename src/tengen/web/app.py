@@ -49,6 +49,10 @@ class WebConfig:
     """The folder that games are kept in."""
     token: str = ""
     """What everybody must know; empty: nothing."""
+    cookie: str = ""
+    """What a page that has shown the token is known by; empty: the token."""
+    public: str = ""
+    """The address that people see, where a proxy stands before the server."""
     local: bool = True
     """Whether the server listens on loopback alone."""
     opponents: Mapping[str, str] = field(default_factory=dict)
@@ -70,12 +74,12 @@ def make_app(config: WebConfig) -> Guard:
     thinking, agents = Thinking(config.threads), AgentPool()
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
-    play = PlayRoom(stored, thinking, agents, config.opponents)
+    play = PlayRoom(stored, thinking, agents, config.opponents, config.runs)
     actions |= play.actions()
     studies = StudyRoom(stored, StoredStudies(config.state / "studies"), thinking, agents)
     actions |= studies.actions()
     actions |= ExplainRoom(studies, thinking, agents).actions()
-    actions |= LearnRoom(config.runs, studies, play).actions()
+    actions |= LearnRoom(config.runs, studies, play, thinking).actions()
     actions |= MatchRoom(studies, thinking, agents, config.opponents).actions()
     pages = set[Connection]()
 
@@ -103,7 +107,8 @@ def make_app(config: WebConfig) -> Guard:
     if (STATIC / "assets").is_dir():
         routes.append(Mount("/assets", _Assets(directory=STATIC / "assets")))
     smaller = Middleware(GZipMiddleware, minimum_size=1_000)
-    return Guard(Starlette(routes=routes, middleware=[smaller], lifespan=lifespan), config.token, config.local)
+    app = Starlette(routes=routes, middleware=[smaller], lifespan=lifespan)
+    return Guard(app, config.token, config.local, config.cookie, config.public)
 
 
 class _Assets(StaticFiles):

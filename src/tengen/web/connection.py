@@ -43,6 +43,9 @@ class Connection:
         self._has_gone = False
         self._allowance, self._counted = _AT_ONCE, time.monotonic()
         self._leaving: list[Callable[[], None]] = []
+        client = socket.client
+        self.address = "" if client is None else client.host
+        """Where the page is, behind a proxy that says so too."""
         self.rooms: dict[str, Any] = {}
         """What each part of the server remembers of this page."""
 
@@ -85,6 +88,7 @@ class Connection:
             writer.cancel()
             for do in self._leaving:
                 do()
+            self.rooms.clear()
 
     async def _slow_down(self) -> None:
         """Who floods is read from more slowly; nobody else notices."""
@@ -109,11 +113,8 @@ class Connection:
             self._answer({"re": number, "ok": await action(self, message)})
         except RecursionError:
             self._answer({"re": number, "error": "that is nested too deeply"})
-        except (ValueError, AgentError, OSError) as error:
-            self._answer({"re": number, "error": " ".join(str(error).split())[:500]})
-        except Exception:  # ours, not the page's: the page goes on, and whoever runs the server sees it
-            _LOG.exception("a message failed: %s", text[:200])
-            self._answer({"re": number, "error": FAILED})
+        except Exception as error:
+            self._answer({"re": number, "error": problem_of(error, f"a message failed: {text[:200]!r}")})
 
     def _answer(self, answer: Message) -> None:
         self._answers.append(answer)
@@ -152,4 +153,19 @@ class Connection:
         return {"set": changed} if changed else {}
 
     async def _send(self, message: Message) -> None:
-        await self._socket.send_text(json.dumps(message, separators=(",", ":")))
+        try:
+            text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+        except (TypeError, ValueError) as error:  # ours: NaN, a date, ... that no page can read
+            problem = problem_of(TypeError(str(error)), f"this is no JSON: {str(message)[:200]}")
+            if "re" not in message:
+                return
+            text = json.dumps({"re": message["re"], "error": problem})
+        await self._socket.send_text(text)
+
+
+def problem_of(error: Exception, where: str) -> str:
+    """One line for people about what went wrong. What is the server's own fault is printed in full where it runs."""
+    if isinstance(error, ValueError | AgentError | OSError):
+        return " ".join(str(error).split())[:500]
+    _LOG.error("%s", where, exc_info=error)
+    return FAILED

@@ -15,6 +15,7 @@ from tengen.web.thinking import Thinking
 
 _MOST_AT_ONCE: Final = 500
 _SHOWN: Final = 30  # children of a node
+_MOST_TREES: Final = 40  # each takes up to 12 MB
 
 
 @runtime_checkable
@@ -42,6 +43,7 @@ class ExplainRoom:
 
     def __init__(self, studies: StudyRoom, thinking: Thinking, agents: AgentPool) -> None:
         self._studies, self._thinking, self._agents = studies, thinking, agents
+        self._pages: list[Connection] = []  # that follow a search, the newest last
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -60,6 +62,9 @@ class ExplainRoom:
 
         followed = _Followed(spec, state, await self._thinking.run(page, begin))
         page.rooms["explain"] = followed
+        self._pages = [each for each in self._pages if each is not page and "explain" in each.rooms] + [page]
+        while len(self._pages) > _MOST_TREES:
+            self._pages.pop(0).rooms.pop("explain")
         page.forget("search")
         page.tell("search", _view(followed))
         return {}
@@ -88,7 +93,7 @@ class ExplainRoom:
 def _followed(page: Connection) -> _Followed:
     found = page.rooms.get("explain")
     if not isinstance(found, _Followed):
-        raise ValueError("no search has begun")
+        raise ValueError("no search has begun, or too many others have since: choose the agent again")
     return found
 
 

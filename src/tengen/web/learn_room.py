@@ -10,6 +10,7 @@ from tengen.web.play_room import PlayRoom
 from tengen.web.run_tables import pair_game, pair_games
 from tengen.web.runs import describe_run, find_runs, game_of_run, players_of, replay, touched
 from tengen.web.study_room import StudyRoom
+from tengen.web.thinking import Thinking
 
 _EVERY: Final = 2.0  # seconds between two looks at a run
 
@@ -17,8 +18,8 @@ _EVERY: Final = 2.0  # seconds between two looks at a run
 class LearnRoom:
     """Reads the runs in a folder and never writes to them."""
 
-    def __init__(self, folder: Path, studies: StudyRoom, play: PlayRoom) -> None:
-        self._folder, self._studies, self._play = folder, studies, play
+    def __init__(self, folder: Path, studies: StudyRoom, play: PlayRoom, thinking: Thinking) -> None:
+        self._folder, self._studies, self._play, self._thinking = folder, studies, play, thinking
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -58,7 +59,7 @@ class LearnRoom:
     async def _replay(self, page: Connection, message: Message) -> Any:
         _, path = await self._path(message)
         index = field(message, "index", int)
-        return await self._studies.begin(await asyncio.to_thread(replay, path, index))
+        return await self._studies.begin(await self._thinking.run(page, lambda: replay(path, index)))
 
     async def _duel(self, page: Connection, message: Message) -> Any:
         """Let two generations of a run play a game on the board."""
@@ -69,7 +70,7 @@ class LearnRoom:
             raise ValueError("the run has no such generation")
         komi = None if message.get("komi") is None else field(message, "komi", float)
         state = await asyncio.to_thread(game_of_run, path, komi)
-        return await self._play.begin_between(state, names, (players[names[0]], players[names[1]]))
+        return await self._play.begin_between(page, state, names, (players[names[0]], players[names[1]]))
 
     async def _pair(self, page: Connection, message: Message) -> Any:
         """The games of two agents of a tournament."""
@@ -80,7 +81,7 @@ class LearnRoom:
         """Put one of these games on a desk."""
         _, path = await self._path(message)
         names, number = (field(message, "first", str), field(message, "second", str)), field(message, "number", int)
-        return await self._studies.begin(await asyncio.to_thread(pair_game, path, *names, number))
+        return await self._studies.begin(await self._thinking.run(page, lambda: pair_game(path, *names, number)))
 
     async def _path(self, message: Message) -> tuple[str, Path]:
         name = field(message, "name", str)

@@ -1,14 +1,15 @@
 """Analysis that goes on while somebody looks: in slices, so that all who think here take turns."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from tengen.agents.agent import Agent, AgentError, Stoppable
+from tengen.agents.agent import Agent, Stoppable
 from tengen.agents.analysis import Analysis, Analyst
 from tengen.agents.registry import read_spec
 from tengen.games.state import FIRST
 from tengen.web.agent_pool import AgentPool
+from tengen.web.connection import problem_of
 from tengen.web.specs import safe_spec
 from tengen.web.study import Judgement, first_chance
 from tengen.web.thinking import Thinking
@@ -44,6 +45,8 @@ class LiveAnalysis:
     def __init__(self, thinking: Thinking, agents: AgentPool, name: str) -> None:
         """`name`: whom the agents are lent to."""
         self._thinking, self._agents, self._name = thinking, agents, name
+        self.owner: Hashable = self
+        """Whose turn the thinking takes: the page that asked."""
         self._task: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
         self._turn = 0
@@ -87,14 +90,14 @@ class LiveAnalysis:
         try:
             while True:
                 last = await self._thinking.run(
-                    self,
+                    self.owner,
                     lambda: self._slice(spec, state, visits, lambda one: loop.call_soon_threadsafe(tell, one), turn),
                 )
                 if last is None or last.visits >= visits or last.visits <= known or not last.moves:
                     return
                 known = last.visits
-        except (AgentError, ValueError) as error:
-            fail(" ".join(str(error).split())[:300])
+        except Exception as error:
+            fail(problem_of(error, f"an analysis by {spec} failed"))
 
     def _slice(
         self, spec: str, state: Any, visits: int, show: Callable[[Analysis], object], turn: int

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tengen.agents.agent import Agent, AgentError, NeedsCheck
+from tengen.agents.agent import Agent, NeedsCheck
 from tengen.arena.game import OngoingGame
 from tengen.arena.match import Match, first_of, opening, result_of, written
 from tengen.arena.results import GameResult
@@ -20,7 +20,7 @@ from tengen.games.game import get_game
 from tengen.games.state import FIRST
 from tengen.web.agent_pool import AgentPool
 from tengen.web.audience import Audience, Watched
-from tengen.web.connection import Action, Connection, Message
+from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.fields import field, options_of
 from tengen.web.opponents import players_of
 from tengen.web.positions import view_of, view_of_thought
@@ -120,7 +120,7 @@ class MatchRoom:
             raise ValueError(f"{games} games are not possible: give 1 to {MOST_GAMES}")
         match = Match(*specs, options, games, seed=secrets.randbelow(2**31))
         name = new_id()
-        seat = Seat(self._thinking, self._agents, f"match {name}")
+        seat = Seat(self._thinking, self._agents, f"match {name}", owner=page)
         for spec in dict.fromkeys(specs):
             await seat.think(spec, lambda agent, seconds: _check(agent, match))
         contest = Contest(match, sides, await seat.work(lambda: match.warnings), seat, name)
@@ -210,8 +210,8 @@ class MatchRoom:
         try:
             while not contest.is_over:
                 await _play_game(contest)
-        except (AgentError, ValueError) as error:
-            contest.problem, contest.wanted = " ".join(str(error).split())[:300], False
+        except Exception as error:
+            contest.problem, contest.wanted = problem_of(error, f"match {contest.id} failed"), False
         finally:
             if contest.task is asyncio.current_task():
                 contest.task = None

@@ -114,10 +114,11 @@ def players_of(given: Any, state: Any, own: Mapping[str, str]) -> tuple[tuple[st
     if not isinstance(given, list) or len(given) != 2 or not all(isinstance(one, str) for one in given):
         raise ValueError("give two players, each human, an opponent or spec:...")
     first, second = given
-    return (first, second), (_spec_of(first, state, own), _spec_of(second, state, own))
+    return (first, second), (spec_of(first, state, own), spec_of(second, state, own))
 
 
-def _spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
+def spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
+    """The spec of a player by name, empty for people; ValueError if nobody is called so here."""
     if player == HUMAN:
         return ""
     if player.startswith("spec:"):

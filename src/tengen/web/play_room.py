@@ -6,9 +6,10 @@ Every change of a game is written to its file and told to all pages that look at
 import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
-from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck
+from tengen.agents.agent import Agent, Decision, NeedsCheck
 from tengen.games.game import Game, get_game
 from tengen.games.go import PASS, State
 from tengen.games.go.sgf_encoding import decoded
@@ -18,12 +19,15 @@ from tengen.serve.estimate import estimate
 from tengen.web.agent_pool import AgentPool
 from tengen.web.audience import Audience, Watched
 from tengen.web.clocks import Clock, TimeControl
-from tengen.web.connection import Action, Connection, Message
+from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.counting import count_of, group_at, is_to_be_counted, result_is_open
 from tengen.web.fields import field, options_of
-from tengen.web.opponents import opponents_for, players_of
+from tengen.web.guard import is_loopback
+from tengen.web.memory import MOST_OF_GAMES, weight_of_game
+from tengen.web.opponents import opponents_for, players_of, spec_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
 from tengen.web.records import read_any, record_in
+from tengen.web.runs import is_generation
 from tengen.web.seat import Seat
 from tengen.web.stored_games import PlayedGame, StoredGames, new_id
 from tengen.web.thinking import Thinking
@@ -39,6 +43,8 @@ class Table(Watched):
     def __init__(self, played: PlayedGame, seat: Seat) -> None:
         super().__init__()
         self.played, self.seat = played, seat
+        self.weight = weight_of_game(played.state)
+        """Bytes that it holds."""
         self.thinking: asyncio.Task[None] | None = None
         self.problem = ""
         self.thought = view_of_thought(None, FIRST)
@@ -54,9 +60,11 @@ class Table(Watched):
 class PlayRoom:
     """All tables, by the names of their games."""
 
-    def __init__(self, stored: StoredGames, thinking: Thinking, agents: AgentPool, own: Mapping[str, str]) -> None:
-        """`own`: specs of the server's own opponents by name."""
-        self._stored, self._thinking, self._agents, self._own = stored, thinking, agents, own
+    def __init__(
+        self, stored: StoredGames, thinking: Thinking, agents: AgentPool, own: Mapping[str, str], runs: Path
+    ) -> None:
+        """`own`: specs of the server's own opponents by name. `runs`: the folder of runs whose generations may play."""
+        self._stored, self._thinking, self._agents, self._own, self._runs = stored, thinking, agents, own, runs
         self._tables: dict[str, Table] = {}
         self._audience: Audience[Table] = Audience("play", self._left)
 
@@ -83,7 +91,8 @@ class PlayRoom:
     # ------------------------------------------------------------------------------------- before a game
 
     async def _list(self, page: Connection, message: Message) -> Any:
-        newest = await asyncio.to_thread(self._stored.newest, _LISTED)
+        visitor = "" if is_loopback(page.address) else page.address  # who sits at this machine sees all games
+        newest = await asyncio.to_thread(self._stored.newest, _LISTED, visitor)
         shown = ("id", "game", "about", "players", "specs", "moves", "result", "touched")
         return [{name: fields.get(name) for name in shown} for fields in newest]
 
@@ -98,7 +107,7 @@ class PlayRoom:
     async def _load(self, page: Connection, message: Message) -> Any:
         record = record_in(message)
         text = record if isinstance(record, str) else decoded(record)[0]
-        state = await asyncio.to_thread(read_any, text)
+        state = await self._thinking.run(page, lambda: read_any(text))
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
@@ -107,18 +116,24 @@ class PlayRoom:
             if player.startswith("spec:"):  # of the other ones it is known that they can play
                 seat = Seat(self._thinking, self._agents, "check", owner=page)
                 await seat.think(spec, lambda agent, seconds: _check(agent, state))
-        return await self.begin_between(state, players, specs, TimeControl.of(message.get("clock")))
+        return await self.begin_between(page, state, players, specs, TimeControl.of(message.get("clock")))
 
     async def begin_between(
-        self, state: Any, players: tuple[str, str], specs: tuple[str, str], control: TimeControl | None = None
+        self,
+        page: Connection,
+        state: Any,
+        players: tuple[str, str],
+        specs: tuple[str, str],
+        control: TimeControl | None = None,
     ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
         clock = None if control is None else Clock(control)
-        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock))
+        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
+        table.seat.owner = page
+        self._make_room(table.weight)
         self._tables[table.played.id] = table
         await self._settle_and_save(table)
         await asyncio.to_thread(self._stored.drop_oldest)
-        self._forget_idle()
         return {"id": table.played.id}
 
     # -------------------------------------------------------------------------------------- in a game
@@ -126,6 +141,7 @@ class PlayRoom:
     async def _open(self, page: Connection, message: Message) -> Any:
         table = await self._table(message)
         self._audience.join(page, table)
+        table.seat.owner = page
         self._wind(table)
         page.forget("game")
         page.tell("game", self._view(table), whole=True)
@@ -137,7 +153,8 @@ class PlayRoom:
         return {}
 
     def _left(self, table: Table) -> None:
-        """Nobody looks any more: the clock is halted, and the game kept with it."""
+        """Nobody looks any more: nobody thinks, the clock is halted, and the game kept with it."""
+        self._stop(table)
         self._wind(table)
         self._keep(table)
 
@@ -194,6 +211,7 @@ class PlayRoom:
         """Let an agent that has failed try again."""
         table = await self._table(message)
         table.problem = ""
+        await self._settle_and_save(table)
         self._go_on(table)
         return {}
 
@@ -259,18 +277,23 @@ class PlayRoom:
         name = field(message, "id", str)
         if name not in self._tables:
             played = await asyncio.to_thread(self._stored.load, name)
-            self._tables.setdefault(name, self._table_of(played))
-            self._forget_idle()
+            table = self._table_of(played)
+            if name not in self._tables:
+                self._make_room(table.weight)
+                self._tables[name] = table
         return self._tables[name]
 
     def _table_of(self, played: PlayedGame) -> Table:
         return Table(played, Seat(self._thinking, self._agents, played.id))
 
-    def _forget_idle(self) -> None:
-        """Leave to the files what nobody looks at."""
+    def _make_room(self, weight: int) -> None:
+        """Leave to the files what nobody looks at; ValueError if there would be no room even so."""
         idle = [name for name, table in self._tables.items() if not table.pages and table.thinking is None]
-        for name in idle[: max(0, len(self._tables) - _IN_MEMORY)]:
-            del self._tables[name]
+        held = weight + sum(table.weight for table in self._tables.values())
+        while held > MOST_OF_GAMES or (idle and len(self._tables) >= _IN_MEMORY):
+            if not idle:
+                raise ValueError("the server holds as many games as it can: try again later")
+            held -= self._tables.pop(idle.pop(0)).weight
 
     async def _changed(self, table: Table) -> None:
         table.problem, table.marks = "", {}
@@ -293,30 +316,57 @@ class PlayRoom:
     async def _store(self, table: Table) -> None:
         async with table.saving:
             await asyncio.to_thread(self._stored.save, table.played)
+            table.weight = weight_of_game(table.played.state)
+
+    async def _store_or_report(self, table: Table) -> None:
+        try:
+            await self._store(table)
+        except Exception as error:
+            self._report(table, error)
 
     def _go_on(self, table: Table) -> None:
         """Let the agent whose turn it is think, if anybody looks."""
         played = table.played
-        spec = "" if played.is_over else played.specs[played.state.to_play - 1]
-        if spec and table.thinking is None and table.pages and not table.problem:
-            table.thinking = asyncio.create_task(self._think(table, spec))
+        is_agent = not played.is_over and played.specs[played.state.to_play - 1]
+        if is_agent and table.thinking is None and table.pages and not table.problem:
+            table.thinking = asyncio.create_task(self._think(table))
             self._tell(table)
 
-    async def _think(self, table: Table, spec: str) -> None:
-        played, state = table.played, table.played.state
+    async def _think(self, table: Table) -> None:
         try:
-            decision = await table.seat.think(spec, lambda agent, seconds: _choose(agent, state, seconds))
-            if played.state is state:
-                played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
-                table.marks, played.dead = {}, None
-        except (AgentError, ValueError) as error:
-            table.problem = " ".join(str(error).split())[:300]
-        finally:
-            if table.thinking is asyncio.current_task():
-                table.thinking = None
-        self._tell(table)
-        await self._settle_and_save(table)
+            try:
+                await self._agents_move(table)
+            finally:
+                if table.thinking is asyncio.current_task():
+                    table.thinking = None
+            self._tell(table)
+            await self._settle_and_save(table)
+        except Exception as error:
+            self._report(table, error)
         self._go_on(table)
+
+    async def _agents_move(self, table: Table) -> None:
+        played, state = table.played, table.played.state
+        spec = await asyncio.to_thread(self._todays_spec, played, state.to_play - 1)
+        decision = await table.seat.think(spec, lambda agent, seconds: _choose(agent, state, seconds))
+        if played.state is state:
+            played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
+            table.marks, played.dead = {}, None
+
+    def _todays_spec(self, played: PlayedGame, side: int) -> str:
+        """The spec of a player by today's lists: what a kept game says may start no program and read no file."""
+        name, kept = played.players[side], played.specs[side]
+        try:
+            return spec_of(name, played.state, self._own)
+        except ValueError:
+            if is_generation(self._runs, name, kept):
+                return kept
+            raise
+
+    def _report(self, table: Table, error: Exception) -> None:
+        """Let pages say what went wrong, with a way to try again."""
+        table.problem = problem_of(error, f"game {table.played.id} failed")
+        self._tell(table)
 
     @staticmethod
     def _stop(table: Table) -> None:
@@ -352,7 +402,7 @@ class PlayRoom:
     def _keep(self, table: Table) -> None:
         """Write a game with its clock to its file, soon, unless it has been removed."""
         if table.played.clock is not None and self._tables.get(table.played.id) is table:
-            table.keeping = asyncio.create_task(self._store(table))
+            table.keeping = asyncio.create_task(self._store_or_report(table))
 
     # ------------------------------------------------------------------------------------------- news
 

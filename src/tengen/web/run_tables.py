@@ -11,6 +11,7 @@ from typing import Any, Final
 from tengen.arena.results import GameResult
 from tengen.games.game import get_game
 from tengen.nets.generations import find_generation, generation_numbers
+from tengen.web.fields import as_number, as_setting, as_text
 from tengen.web.study import Study, read_study
 
 TOURNAMENT_FILE: Final = "tournament.json"
@@ -30,14 +31,21 @@ def check_size(file: Path, largest: int = _LARGEST) -> None:
 
 def tournament_of(path: Path) -> dict[str, Any]:
     """Ratings and the score of every pair."""
-    shown = ("name", "spec", "elo", "elo_error", "score", "wins", "losses", "draws")
+    texts, numbers = ("name", "spec"), ("elo", "elo_error", "score", "wins", "losses", "draws")
     fields = _read(path / TOURNAMENT_FILE)
     try:
-        agents = [{name: each.get(name) for name in shown} for each in fields["agents"]]
-        pairs = [[str(each["a"]), str(each["b"]), each["score"], _count(each)] for each in fields["pairs"]]
+        agents = [
+            {name: as_text(each.get(name, "")) for name in texts}
+            | {name: as_number(each.get(name)) for name in numbers}
+            for each in fields["agents"]
+        ]
+        pairs = [
+            [as_text(each["a"]), as_text(each["b"]), as_number(each["score"]) or 0, _count(each)]
+            for each in fields["pairs"]
+        ]
     except (KeyError, TypeError, AttributeError):
         raise ValueError(f"{TOURNAMENT_FILE} is no table of a tournament") from None
-    return {"agents": agents, "pairs": pairs, "games": fields.get("games")}
+    return {"agents": agents, "pairs": pairs, "games": as_number(fields.get("games"))}
 
 
 def pair_games(path: Path, a: str, b: str) -> list[dict[str, Any]]:
@@ -53,9 +61,9 @@ def pair_games(path: Path, a: str, b: str) -> list[dict[str, Any]]:
         try:
             game = GameResult.from_json(line)
             known = {"number": int(game.game), "first": names[game.first], "winner": names[game.winner]}
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError):
             continue  # torn by a crash, or being written
-        found.append(known | {"result": str(game.result), "moves": game.moves})
+        found.append(known | {"result": as_text(game.result), "moves": as_number(game.moves) or 0})
     return found[::-1][:_MOST_GAMES]
 
 
@@ -79,7 +87,7 @@ def generation_tables(path: Path) -> list[dict[str, Any]]:
             pairs = [[int(first), int(second), *map(int, rest)] for first, second, *rest in fields["pairs"]]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ValueError(f"{file.name} is no table of generations") from None
-        about = {name: settings[name] for name in ("komi", "games", "random_moves") if name in settings}
+        about = {name: as_setting(settings[name]) for name in ("komi", "games", "random_moves") if name in settings}
         found.append({"name": file.stem, "players": list(game.players), "about": about, "pairs": pairs})
     return found
 
@@ -106,11 +114,14 @@ def _pair(path: Path, a: str, b: str) -> tuple[Path, tuple[str, str]]:
 
 def _read(file: Path) -> Mapping[str, Any]:
     check_size(file)
-    fields = json.loads(file.read_text("utf-8"))
+    try:
+        fields = json.loads(file.read_text("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{file.name} is nested too deeply") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{file.name} is no table")
     return fields
 
 
 def _count(pair: Mapping[str, Any]) -> str:
-    return f"{pair['wins']}-{pair['losses']}-{pair['draws']}"
+    return as_text("-".join(as_text(as_number(pair[name])) for name in ("wins", "losses", "draws")))

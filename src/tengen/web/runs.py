@@ -18,6 +18,7 @@ from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.run_directory import METRICS_FILE, read_metrics, read_settings
 from tengen.learn.zero_config import read_config
 from tengen.nets.generations import generation_numbers
+from tengen.web.fields import as_number, as_setting, as_text
 from tengen.web.run_tables import GENERATION_TABLES, TOURNAMENT_FILE, check_size, generation_tables, tournament_of
 from tengen.web.study import Study, study_of
 
@@ -59,7 +60,8 @@ def describe_run(name: str, path: Path) -> dict[str, Any]:
     if (path / METRICS_FILE).is_file():
         check_size(path / METRICS_FILE)
         lines = read_metrics(path)
-        view["settings"] = {key: value for key, value in read_settings(path).items() if value not in ("", None)}
+        known = {key: value for key, value in read_settings(path).items() if value not in ("", None)}
+        view["settings"] = {as_text(key): as_setting(value) for key, value in known.items()}
         view |= {"lines": len(lines), "series": _series(lines), "duels": _duels(lines)}
         view["models"] = [*players_of(path)]
         view["games"] = _games(path)
@@ -73,6 +75,11 @@ def players_of(path: Path) -> dict[str, str]:
     if numbers:
         found |= {_RANDOM: "random"}
     return found | {f"g{number}": f"value:{path},generation={number}" for number in numbers}
+
+
+def is_generation(folder: Path, name: str, spec: str) -> bool:
+    """Whether a spec is that of the generation of this name of one of today's runs."""
+    return any(players_of(path).get(name) == spec for path in find_runs(folder).values())
 
 
 def game_of_run(path: Path, komi: float | None) -> Any:
@@ -105,20 +112,38 @@ def _series(lines: Sequence[dict[str, Any]]) -> dict[str, list[list[float]]]:
     found = {}
     for name in names:
         if name != "step":
-            points = [(line.get("step", n), line[name]) for n, line in enumerate(lines) if _is_number(line.get(name))]
+            points = [(_step(line, n), line[name]) for n, line in enumerate(lines) if _is_number(line.get(name))]
             places = np.unique(np.linspace(0, len(points) - 1, min(len(points), _MOST)).astype(int))
             found[name] = [[points[i][0], float(f"{points[i][1]:.5g}")] for i in places]
     return {name: points for name, points in found.items() if len(points) > 1}
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return as_number(value) is not None
+
+
+def _step(line: dict[str, Any], number: int) -> float:
+    step = as_number(line.get("step"))
+    return number if step is None else step
 
 
 def _duels(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The newest rounds in which generations met."""
-    met = [line for line in reversed(lines) if line.get("duels")][:_LISTED]
-    return [{name: line.get(name) for name in ("generation", "duels", "elo", "gate_promoted")} for line in met]
+    """The newest rounds in which generations met: each with (opponent, games won, drawn and lost)."""
+    found = list[dict[str, Any]]()
+    for line in reversed(lines):
+        duels, promoted = line.get("duels"), line.get("gate_promoted")
+        if not isinstance(duels, list) or not duels or len(found) == _LISTED:
+            continue
+        rows = [[as_number(each) or 0 for each in duel[:4]] for duel in duels if isinstance(duel, list)]
+        found.append(
+            {
+                "generation": as_number(line.get("generation")) or 0,
+                "duels": [row for row in rows if len(row) == 4],
+                "elo": as_number(line.get("elo")),
+                "gate_promoted": promoted if isinstance(promoted, bool) else None,
+            }
+        )
+    return found
 
 
 def _newest(path: Path) -> list[tuple[list[int], bool, dict[str, Any]]]:

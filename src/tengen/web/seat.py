@@ -16,7 +16,7 @@ class Seat:
     def __init__(self, thinking: Thinking, agents: AgentPool, name: str, owner: Hashable = None) -> None:
         """`name`: whom the agents are lent to. `owner`: whose turn the thinking takes; None: the seat's own."""
         self._thinking, self._agents, self._name = thinking, agents, name
-        self._owner: Hashable = self if owner is None else owner
+        self.owner: Hashable = self if owner is None else owner
         self._agent: Agent | None = None
 
     async def think(self, spec: str, do: Callable[[Agent, float], Result]) -> Result:
@@ -25,7 +25,7 @@ class Seat:
 
     async def work(self, do: Callable[[], Result]) -> Result:
         """The same without an agent."""
-        return await self._thinking.run(self._owner, do)
+        return await self._thinking.run(self.owner, do)
 
     def stop(self) -> None:
         """Interrupt who thinks."""

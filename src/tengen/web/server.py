@@ -1,37 +1,62 @@
 """Runs the application under uvicorn: listens, prints the address, opens the browser."""
 
 import asyncio
+import os
 import socket
+import tempfile
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import Final
 
 import uvicorn
 
+from tengen._files import sole_use
+from tengen._processes import end_all
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
 from tengen.web.impatient import ImpatientProtocol
+
+_LONGEST_END: Final = 2.0  # seconds
 
 
 class _Announcing(uvicorn.Server):
     """A server that says where it is once it is there."""
 
-    def __init__(self, config: uvicorn.Config, address: str, browser: bool) -> None:
+    def __init__(self, config: uvicorn.Config, address: str, opened: str) -> None:
+        """`opened`: what a browser is to open; empty: nothing."""
         super().__init__(config)
-        self._address, self._browser = address, browser
+        self._address, self._opened = address, opened
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             print(f"Tengen is at {self._address}  (Ctrl-C ends it)", flush=True)
-            if self._browser:
-                threading.Thread(target=webbrowser.open, args=(self._address,), daemon=True).start()
+            if self._opened:
+                threading.Thread(target=webbrowser.open, args=(self._opened,), daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        last = threading.Timer(_LONGEST_END, _leave)
+        last.daemon = True
+        last.start()
+        await super().shutdown(sockets)
+
+
+def _leave() -> None:
+    """Wait no longer for threads that still think."""
+    end_all()
+    os._exit(0)
 
 
 def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
     """Serve until somebody ends it; OSError if the port is taken."""
     listener = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={config.token}" if config.token else "")
+    address = config.public.rstrip("/") or f"http://{shown}:{listener.getsockname()[1]}"
+    address += f"/?token={config.token}" if config.token else "/"
     settings = uvicorn.Config(
         make_app(config),
         log_level="warning",
@@ -44,8 +69,30 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
         limit_concurrency=1_000,
         h11_max_incomplete_event_size=65_536,
     )
-    with listener:
-        asyncio.run(_Announcing(settings, address, browser).serve([listener]))
+    config.state.mkdir(parents=True, exist_ok=True, mode=0o700)  # who plays here is nobody else's business
+    with listener, sole_use(config.state) as alone:
+        if not alone:
+            raise ValueError(
+                f"{config.state} is in use by another tengen web: end that one, or give another folder by --games"
+            )
+        with _opener(address if browser else "", bool(config.token)) as opened:
+            asyncio.run(_Announcing(settings, address, opened).serve([listener]))
+
+
+@contextmanager
+def _opener(address: str, secret: bool) -> Iterator[str]:
+    """What to give to a browser for an address. Other users can see the arguments of programs, so a secret one is in a
+    file that only this user can read, and that leads to it."""
+    if not address or not secret:
+        yield address
+        return
+    handle, name = tempfile.mkstemp(prefix="tengen-", suffix=".html")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
+        yield Path(name).as_uri()
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -23,7 +23,7 @@ SAFE_KINDS: Final = (
     "alphago",
 )
 MOST: Final[dict[str, float]] = {
-    "playouts": 200_000, "sims": 100_000, "seconds": 30, "depth": 8, "batch": 64, "nodes": 20_000_000, "threads": 8,
+    "playouts": 200_000, "sims": 100_000, "seconds": 30, "depth": 8, "batch": 64, "nodes": 4_000_000, "threads": 8,
 }  # fmt: skip
 """The most that a spec from a client may ask of these settings."""
 _NETWORKS: Final = ("policy", "fast-policy", "zero", "gumbel", "alphago")

@@ -5,8 +5,10 @@ which stones are dead.
 """
 
 import json
+import os
 import re
 import secrets
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,7 @@ from tengen._files import write_atomically
 from tengen.games.game import Game, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
 from tengen.web.clocks import Clock
+from tengen.web.opponents import HUMAN
 
 MOST_GAMES: Final = 1_000
 """The games that are kept; the oldest goes when another comes."""
@@ -32,7 +35,7 @@ class PlayedGame:
     players: tuple[str, str]
     """The key of who plays each side: `human`, an opponent's key, or `spec:` and a spec."""
     specs: tuple[str, str]
-    """The specs of the sides that agents play, else empty."""
+    """The specs of the sides that agents play, else empty. For people to read: who thinks is looked up by `players`."""
     dead: frozenset[int] | None = None
     """The stones agreed to be dead once the game is over."""
     touched: float = field(default_factory=time.time)
@@ -40,6 +43,8 @@ class PlayedGame:
     """The clocks of the people, if they play by one."""
     resigned: int = 0
     """Who resigned while the other was to move, which the record does not say."""
+    visitor: str = ""
+    """The address that the game was begun from; empty: not known."""
 
     @property
     def game(self) -> Game:
@@ -88,15 +93,29 @@ def new_id() -> str:
 
 
 class StoredGames:
-    """A folder of games. Not for two processes at once: the newest file wins."""
+    """A folder of games, for one process at a time.
+
+    Files are ordered by their times, which always go up: a clock that is set back does not make a game an old one.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._lock = threading.Lock()
+        self._newest = 0  # time of the newest file, in nanoseconds
 
     def save(self, played: PlayedGame) -> None:
         """Write a game whole, or not at all."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._path(played.id), json.dumps(as_json(played), ensure_ascii=False).encode())
+        self._make_folder()
+        path = self._path(played.id)
+        write_atomically(path, json.dumps(as_json(played), ensure_ascii=False).encode())
+        with self._lock:
+            if not self._newest:
+                self._newest = max((int(_age(file) * 1e9) for file in self._folder.glob("*.json")), default=0)
+            now = path.stat().st_mtime_ns
+            if now <= self._newest:
+                now = self._newest + 1_000_000
+                os.utime(path, ns=(now, now))
+            self._newest = now
 
     def load(self, name: str) -> PlayedGame:
         """The game of this name; ValueError if there is none."""
@@ -109,20 +128,31 @@ class StoredGames:
         """Forget a game."""
         self._path(name).unlink(missing_ok=True)
 
-    def newest(self, most: int) -> list[dict[str, Any]]:
-        """What the files of the newest games say, the newest first."""
+    def newest(self, most: int, visitor: str = "") -> list[dict[str, Any]]:
+        """What the files of the newest games say, the newest first: those of a visitor if one is given."""
         found = list[dict[str, Any]]()
-        for path in self._files()[:most]:
-            try:
-                found.append(json.loads(path.read_text("utf-8")))
-            except (OSError, ValueError):
-                continue
+        for path in self._files():
+            fields = _fields_of(path)
+            if fields and (not visitor or fields.get("visitor", "") in ("", visitor)):
+                found.append(fields)
+            if len(found) == most:
+                break
         return found
 
-    def drop_oldest(self) -> None:
-        """Keep the newest only."""
-        for path in self._files()[MOST_GAMES:]:
-            path.unlink(missing_ok=True)
+    def drop_oldest(self, most: int = MOST_GAMES) -> None:
+        """Keep so many games: of the visitor who has the most of them, the oldest one goes, again and again."""
+        files = self._files()
+        if len(files) <= most:
+            return
+        by_visitor: dict[str, list[Path]] = {}
+        for path in files:
+            by_visitor.setdefault(str(_fields_of(path).get("visitor", "")), []).append(path)
+        for _ in range(len(files) - most):
+            max(by_visitor.values(), key=len).pop().unlink(missing_ok=True)
+
+    def _make_folder(self) -> None:
+        if not self._folder.is_dir():
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.json"), key=_age, reverse=True)
@@ -152,6 +182,7 @@ def as_json(played: PlayedGame) -> dict[str, Any]:
         "result": played.result,
         "touched": played.touched,
         "clock": None if played.clock is None else played.clock.to_json(),
+        "visitor": played.visitor,
     }
 
 
@@ -165,16 +196,30 @@ def from_json(fields: dict[str, Any]) -> PlayedGame:
     if dead is not None:
         state = state.with_dead(dead)
     first, second = map(str, fields["players"])
-    specs = str(fields["specs"][0]), str(fields["specs"][1])
+    specs = _kept_spec(first, fields["specs"][0]), _kept_spec(second, fields["specs"][1])
     clock = None if fields.get("clock") is None else Clock.from_json(fields["clock"])
+    touched, visitor = float(fields["touched"]), str(fields.get("visitor", ""))
     quitter = int(fields.get("resigned_out_of_turn", 0))
-    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, float(fields["touched"]), clock, quitter)
+    return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, touched, clock, quitter, visitor)
 
 
 def names(played: PlayedGame) -> tuple[str, str]:
     """How a record calls the players: by their specs, people by `Human`."""
     first, second = (spec or "Human" for spec in played.specs)
     return first, second
+
+
+def _kept_spec(player: str, spec: Any) -> str:
+    return "" if player == HUMAN else str(spec)[:300] or player[:300]
+
+
+def _fields_of(path: Path) -> dict[str, Any]:
+    """What a file holds; nothing if it is none of ours."""
+    try:
+        fields = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _age(path: Path) -> float:

@@ -23,6 +23,7 @@ from tengen.web.live_analysis import (
     judgement_of,
     view_of_analysis,
 )
+from tengen.web.memory import MOST_OF_STUDIES, check_weight, weight_of
 from tengen.web.opponents import analysts_for
 from tengen.web.positions import mover_of, view_of
 from tengen.web.records import record_in
@@ -35,6 +36,7 @@ _MOST_STUDIES: Final = 100  # in memory
 _LISTED: Final = 30
 _SOON: Final = 1.0  # seconds until a change is written
 _MOST_PER_MOVE: Final = 2_000  # visits of a position in the analysis of a whole game
+_LINGER: Final = 5.0  # seconds after the last page has left
 
 
 class Desk(Watched):
@@ -43,6 +45,8 @@ class Desk(Watched):
     def __init__(self, study: Study, thinking: Thinking, agents: AgentPool, name: str) -> None:
         super().__init__()
         self.id, self.study = name, study
+        self.weight = check_weight(weight_of(node.state for node in study.nodes))
+        """Bytes that it holds."""
         self.live = LiveAnalysis(thinking, agents, f"live {name}")
         self.whole = LiveAnalysis(thinking, agents, f"whole {name}")
         self.spec = ""
@@ -51,6 +55,10 @@ class Desk(Watched):
         self.progress: Message = {"done": 0, "total": 0}
         self.saving: asyncio.Task[None] | None = None
         """The file that is about to be written."""
+
+    def want(self, page: Connection) -> None:
+        """Let analysis take this page's turns, however many studies it has."""
+        self.live.owner = self.whole.owner = page
 
     def stop(self) -> None:
         """Analyse nothing any more."""
@@ -67,7 +75,7 @@ class StudyRoom:
     def __init__(self, stored: StoredGames, kept: StoredStudies, thinking: Thinking, agents: AgentPool) -> None:
         self._stored, self._kept, self._thinking, self._agents = stored, kept, thinking, agents
         self._desks: OrderedDict[str, Desk] = OrderedDict()
-        self._audience: Audience[Desk] = Audience("study", lambda desk: desk.live.stop())
+        self._audience: Audience[Desk] = Audience("study", self._left)
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -146,10 +154,16 @@ class StudyRoom:
         return {"id": desk.id}
 
     def _put(self, desk: Desk) -> None:
+        """Take a study into memory. The oldest ones go that nobody looks at; ValueError if there is no room even so."""
+        unseen = [name for name, other in self._desks.items() if not other.pages]
+        held = desk.weight + sum(other.weight for other in self._desks.values())
+        while len(self._desks) >= _MOST_STUDIES or held > MOST_OF_STUDIES:
+            if not unseen:
+                raise ValueError("the server holds as many studies as it can: try again later")
+            gone = self._desks.pop(unseen.pop(0))
+            gone.stop()
+            held -= gone.weight
         self._desks[desk.id] = desk
-        while len(self._desks) > _MOST_STUDIES:
-            _, oldest = self._desks.popitem(last=False)
-            oldest.stop()
 
     def _keep(self, desk: Desk) -> None:
         """Write a study soon, with all that changes until then."""
@@ -164,6 +178,7 @@ class StudyRoom:
     async def _open(self, page: Connection, message: Message) -> Any:
         desk = await self.desk(message)
         self._audience.join(page, desk)
+        desk.want(page)
         for topic in ("study", "position", "analysis", "graph"):
             page.forget(topic)
         page.tell("study", _tree(desk))
@@ -171,6 +186,16 @@ class StudyRoom:
         page.tell("graph", _graph(desk))
         self._restart(desk)
         return {"id": desk.id}
+
+    def _left(self, desk: Desk) -> None:
+        """Nobody looks any more: analysis of the whole game goes on for a moment, in case of a reload."""
+        desk.live.stop()
+        asyncio.get_running_loop().call_later(_LINGER, self._stop_if_left, desk)
+
+    @staticmethod
+    def _stop_if_left(desk: Desk) -> None:
+        if not desk.pages:
+            desk.stop()
 
     # ----------------------------------------------------------------------------------------- walking
 
@@ -184,8 +209,10 @@ class StudyRoom:
     async def _play(self, page: Connection, message: Message) -> Any:
         desk = await self.desk(message)
         before = len(desk.study.nodes)
+        check_weight(desk.weight)
         number = desk.study.play(field(message, "node", int), field(message, "move", str))
         if len(desk.study.nodes) > before:
+            desk.weight += weight_of([desk.study.nodes[number].state])
             desk.tell("study", _tree(desk))
             await asyncio.to_thread(self._kept.save, desk.id, desk.study)
         self._show(desk, number)
@@ -203,6 +230,7 @@ class StudyRoom:
     async def _analyse(self, page: Connection, message: Message) -> Any:
         """Turn the analysis of the position shown on, by a spec, or off."""
         desk = await self.desk(message)
+        desk.want(page)
         spec = field(message, "spec", str)
         desk.spec = analyst_spec(spec) if spec else ""
         self._restart(desk)
@@ -242,12 +270,15 @@ class StudyRoom:
         visits = field(message, "visits", int)
         if not 0 <= visits <= _MOST_PER_MOVE:
             raise ValueError(f"{visits} visits for each position are not possible: give 1 to {_MOST_PER_MOVE}")
+        if visits and page not in desk.pages:
+            raise ValueError("open this study first: it is analysed as long as somebody looks at it")
         desk.whole.stop()
         if desk.task is not None:
             desk.task.cancel()
             desk.task = None
         desk.progress = {"done": 0, "total": 0}
         if visits:
+            desk.want(page)
             spec = analyst_spec(field(message, "spec", str))
             desk.task = asyncio.create_task(self._go_through(desk, spec, visits))
         desk.tell("graph", _graph(desk))

@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Final
 
 from tengen._machine import cores
+from tengen._processes import end_all, exit_on_termination
 from tengen.workers.calls import Calls, Task, WorkerError
+
+_PATIENCE: Final = 1.0  # seconds for a process to end
 
 
 class LocalWorkers:
@@ -71,6 +74,8 @@ class LocalWorkers:
         for _ in self._threads:
             self._tasks.put(None)
         for process, thread in zip(self._processes, self._threads):
+            process.join(_PATIENCE)
+            process.kill()  # one that compiles or is in a kernel does not hear
             process.join()
             thread.join()
 
@@ -112,6 +117,7 @@ def _died(code: int | None) -> str:
 def _host(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...], niceness: int) -> None:
     """The life of a worker process: one call after the other, until there is nobody to call."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the business of whoever started us
+    exit_on_termination()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
@@ -138,4 +144,5 @@ def _leave_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        end_all()
         os._exit(1)

@@ -64,6 +64,7 @@ def joined(address: str) -> Iterator[None]:
     own: dict[str, Any] = {}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # and other users of this machine cannot use it
         own = {"num_cpus": cores(), "_system_config": dict(HEALTH_CHECKS), "_node_ip_address": "127.0.0.1"}
         own |= {"include_dashboard": False}
     try:

@@ -43,6 +43,8 @@ PropertyMap = Mapping[str, list[bytes]]
 
 MAX_BYTES: Final = 32_000_000
 MAX_MOVES: Final = 5_000
+MAX_SET_UPS: Final = 100_000
+"""Points that set-ups may name, one after the other."""
 DEFAULT_RULES: Final = "chinese"
 HANDICAP_KOMI: Final = 0.5
 
@@ -205,6 +207,7 @@ class _Reader:
     def __init__(self, nodes: list[PropertyMap], charset: str | None) -> None:
         self._nodes, self._root, self._charset = nodes, nodes[0], charset
         self._size = self._read_size()
+        self._set_ups = 0
 
     def record(self) -> SgfRecord:
         moves, comments, stones, to_play = self._walk()
@@ -234,7 +237,7 @@ class _Reader:
     def _walk(self) -> tuple[list[tuple[int, int]], dict[int, str], dict[int, int], int]:
         """Moves, comments, stones of the set-up by point, and who is said to be to play (or EMPTY)."""
         moves: list[tuple[int, int]] = []
-        comments: dict[int, str] = {}
+        comments: dict[int, list[str]] = {}
         stones: dict[int, int] = {}
         to_play = EMPTY
         for node in self._nodes:
@@ -249,8 +252,9 @@ class _Reader:
                 raise SgfError(f"the game has more than {MAX_MOVES} moves")
             if "C" in node:
                 comment = "\n".join(self._decode(sgf_grammar.text_value(raw)) for raw in node["C"])
-                comments[len(moves)] = "\n".join(filter(None, [comments.get(len(moves)), comment]))
-        return moves, comments, stones, to_play
+                comments.setdefault(len(moves), []).append(comment)
+        texts = {number: "\n".join(filter(None, each)) for number, each in comments.items()}
+        return moves, texts, stones, to_play
 
     def _moves(self, node: PropertyMap, played: int) -> Iterator[tuple[int, int]]:
         """The moves of a node: none, one, or (which nobody should write) one of each colour."""
@@ -264,6 +268,9 @@ class _Reader:
         seen: dict[int, str] = {}
         for name, color in _SETUP.items():
             for point in self._point_list(node.get(name, [])):
+                self._set_ups += 1
+                if self._set_ups > MAX_SET_UPS:
+                    raise SgfError(f"the game begins with more than {MAX_SET_UPS} stones set up")
                 if seen.setdefault(point, name) != name:
                     raise SgfError(f"{to_gtp(point, self._size)} is set up twice, by {seen[point]} and {name}")
                 stones[point] = color

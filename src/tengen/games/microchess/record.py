@@ -17,6 +17,7 @@ games the first is read.
 import re
 from collections.abc import Mapping
 from textwrap import wrap
+from typing import Final
 
 from tengen.games.microchess.board import BLACK, WHITE
 from tengen.games.microchess.notation import START_FEN
@@ -24,13 +25,16 @@ from tengen.games.microchess.state import State, opponent
 from tengen.games.microchess.variants import variant_name
 from tengen.games.state import RESIGN
 
-_TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\\n]|\\.)*)"\s*\]')
-_COMMENT = re.compile(r"\{[^}]*\}|;[^\n]*|^%[^\n]*", re.MULTILINE)
-_PART = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<comment>{_COMMENT.pattern})|[^\s{{;\[]+|\S", re.MULTILINE)
+# No pattern goes back over what it has read (possessive quantifiers), so the time is linear whatever the text.
+_TAG = re.compile(r'\[\s*+(\w++)\s++"((?:[^"\\\n]++|\\.)*+)"\s*+\]')
+_COMMENT = re.compile(r"\{[^}]*+(?:\}|(?P<open>\Z))|;[^\n]*+|^%[^\n]*+", re.MULTILINE)
+_PART = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<comment>{_COMMENT.pattern})|[^\s{{;\[]++|\S", re.MULTILINE)
 _NOT_MOVES = re.compile(r"\d+\.*|\.+|\$\d+|\?")
 _OUR_TAGS = ("Variant", "Rules", "SetUp", "FEN", "Result", "Termination")
 _RESULTS = {"1-0": WHITE, "0-1": BLACK, "1/2-1/2": 0}
 _ENDS = (*_RESULTS, "*")  # after which another game may begin
+MAX_WORDS: Final = 50_000
+"""Words of a game's moves, numbers included, that are read."""
 
 
 def to_pgn(state: State, tags: Mapping[str, str] | None = None, comments: Mapping[int, str] | None = None) -> str:
@@ -80,8 +84,12 @@ def _first_game(text: str) -> tuple[dict[str, str], list[str]]:
             if words:
                 break
             tags[part[2]] = re.sub(r"\\(.)", r"\1", part[3])
+        elif part["open"] is not None:
+            raise ValueError("a comment begins with { and does not end: add the }")
         elif part[0] in _ENDS:
             break
+        elif len(words) >= MAX_WORDS:
+            raise ValueError(f"the game has more than {MAX_WORDS} words: that is too long")
         elif not part["comment"]:
             words.append(part[0])
     return tags, words

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen._files import sole_use
+from tengen._files import make_folder, sole_use
 from tengen.games.microchess.tables_file import TableError, TableFacts, facts_of, open_table, write_table
 from tengen.games.microchess.tables_index import (
     KING_PLACE,
@@ -45,7 +45,7 @@ def build_tables(
     Ctrl-C waits for the tables under way (seconds) and leaves what is finished. A table that is there is read through,
     and made again if it is damaged.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with sole_use(folder) as alone:
         if not alone:
             raise TableError(f"another build is at work in {folder}: wait for it, or choose another --out")

@@ -1,0 +1,35 @@
+"""An engine that hangs ends with the command that started it, by Ctrl-C and by SIGTERM."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HANGS = """import os, sys, time
+for line in sys.stdin:
+    words = line.split()
+    if words[:1] == ["genmove"]:
+        open(sys.argv[1], "w").write(str(os.getpid()))
+        os.kill(os.getpid(), 19)  # SIGSTOP: it will never answer, nor read that it should leave
+    print("=", "name" if words[:1] == ["name"] else "", end="\\n\\n", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("cluster", [(), ("--cluster", "local")], ids=["threads", "processes"])
+def test_an_engine_that_hangs_ends_with_the_match(tmp_path: Path, number: int, cluster: tuple[str, ...]) -> None:
+    script, sign = tmp_path / "engine.py", tmp_path / "sign"
+    script.write_text(HANGS)
+    os.mkfifo(sign)
+    spec = f"gtp:{sys.executable} {script} {sign}"
+    command = [sys.executable, "-m", "tengen", "match", spec, "random", "--games", "1", "--size", "5", *cluster]
+    with subprocess.Popen([*command, "--out", str(tmp_path / "match")], stderr=subprocess.PIPE) as match:
+        engine = int(sign.read_text())  # waits until it is asked for a move
+        match.send_signal(number)
+        match.communicate(timeout=30)  # half of what an engine is given for an answer
+    assert match.returncode == (143 if number == signal.SIGTERM else 130) or cluster  # Ray aborts on SIGTERM
+    assert not Path(f"/proc/{engine}").exists()
