@@ -192,18 +192,26 @@ def test_ownership_and_score_are_those_of_the_player_to_move(spec: str) -> None:
     assert -1 < scores[1] < 13, "White's"
 
 
-@pytest.mark.parametrize("spec", ["alphago:alphago9,threads=1", "zero:go9-selfplay", "zero:go9", "uct"])
-def test_scores_do_not_favour_whose_turn_it_is(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "visits", "least"),
+    [
+        ("alphago:alphago9,threads=1", 40, -0.25),
+        ("zero:go9-selfplay", 40, -0.25),
+        ("zero:go9", 40, -0.25),
+        ("uct", 1000, -0.75),  # playouts are noisier: the standard error of this mean is 0.4
+    ],
+)
+def test_scores_do_not_favour_whose_turn_it_is(spec: str, visits: int, least: float) -> None:
     """By a score that did, or did the opposite, every move of good players would cost points, or win some.
 
     The games are ours: `python benchmarks/point_losses.py --make 2 --player alphago:alphago9,sims=200,temperature=0.3`.
     """
     losses = []
     for record in sorted((Path(__file__).parent / "games").glob("*.sgf")):
-        *_, found = review(analyst(spec), read_sgf(record.read_bytes()).state, visits=40)
+        *_, found = review(analyst(spec), read_sgf(record.read_bytes()).state, visits)
         losses += found.point_losses()
     assert len(losses) > 80
-    assert -0.25 < float(np.mean(losses)) < 1.25
+    assert least < float(np.mean(losses)) < 1.25
 
 
 def test_a_move_without_reply_is_compared_with_the_best_move() -> None:
