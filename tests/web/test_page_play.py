@@ -23,7 +23,7 @@ def test_buttons_never_move(chromium: Chromium, served: Served) -> None:
         chromium.wait("document.querySelector('.estimate') !== null")
         assert chromium.run(BUTTONS) == place
         play(chromium, "C3")
-        chromium.wait("document.querySelectorAll('.moves li').length === 1")
+        chromium.wait("document.querySelectorAll('.moves li').length >= 1")
         assert chromium.run(BUTTONS) == place, "while the bot thinks"
         my_turn(chromium)
         chromium.wait("document.querySelector('.chance') !== null")
