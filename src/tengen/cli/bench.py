@@ -22,7 +22,7 @@ def _print_machine(others: float | None) -> None:
     from tengen._machine import cores, processor_name
 
     load = "" if others is None else f"; other programs took {others:.0%} of the machine meanwhile"
-    typer.echo(f"{processor_name()}, {cores()} cores{load}")
+    typer.echo(f"{processor_name()}, {cores()} core{'' if cores() == 1 else 's'}{load}")
 
 
 @bench.command()
