@@ -1,6 +1,7 @@
 """An engine that hangs ends with the command that started it, by Ctrl-C and by SIGTERM."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -25,10 +26,16 @@ def test_an_engine_that_hangs_ends_with_the_match(tmp_path: Path, number: int, c
     script, sign = tmp_path / "engine.py", tmp_path / "sign"
     script.write_text(HANGS)
     os.mkfifo(sign)
+    reader = os.open(sign, os.O_RDONLY | os.O_NONBLOCK)
     spec = f"gtp:{sys.executable} {script} {sign}"
     command = [sys.executable, "-m", "tengen", "match", spec, "random", "--games", "1", "--size", "5", *cluster]
     with subprocess.Popen([*command, "--out", str(tmp_path / "match")], stderr=subprocess.PIPE) as match:
-        engine = int(sign.read_text())  # waits until it is asked for a move
+        asked, _, _ = select.select([reader], [], [], 300)  # until it is asked for a move
+        if not asked:
+            match.kill()
+            pytest.fail(f"the engine was never asked for a move: {match.communicate()[1]!r}")
+        engine = int(os.read(reader, 20))
+        os.close(reader)
         match.send_signal(number)
         match.communicate(timeout=30)  # half of what an engine is given for an answer
     assert match.returncode == (143 if number == signal.SIGTERM else 130) or cluster  # Ray aborts on SIGTERM

@@ -8,6 +8,7 @@ Always by a named address, for Ray without one may find what another program lef
 """
 
 import os
+import secrets
 import re
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,9 @@ def joined(address: str) -> Iterator[None]:
     check_address(address)
     if address.rpartition(":")[0] in ("", "localhost", "127.0.0.1") and address != "auto":
         os.environ.setdefault(_LOOPBACK, "0")  # read when Ray is imported
+    if address == "local" and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        # Other users of this machine cannot use it. Read at import, too: a Ray that is there already has no token.
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
     if ray.is_initialized():
@@ -64,7 +68,6 @@ def joined(address: str) -> Iterator[None]:
     own: dict[str, Any] = {}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # and other users of this machine cannot use it
         own = {"num_cpus": cores(), "_system_config": dict(HEALTH_CHECKS), "_node_ip_address": "127.0.0.1"}
         own |= {"include_dashboard": False}
     try:
