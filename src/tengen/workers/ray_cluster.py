@@ -8,8 +8,8 @@ Always by a named address, for Ray without one may find what another program lef
 """
 
 import os
-import secrets
 import re
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
