@@ -93,6 +93,12 @@ const sentences: [RegExp, string][] = [
   [/^that is nested too deeply$/, "너무 깊게 겹쳐 있습니다"],
   // studies and searches
   [/^there is no such study here$/, "그 분석은 여기에 없습니다"],
+  [/^(.+) is nested too deeply$/, "$1: 너무 깊이 중첩되어 있습니다"],
+  [/^no search has begun, or too many others have since: choose the agent again$/, "시작된 탐색이 없거나 다른 탐색에 밀려났습니다. 에이전트를 다시 고르세요"],
+  [/^open this study first: it is analysed as long as somebody looks at it$/, "먼저 이 분석을 여세요. 보는 사람이 있는 동안만 분석합니다"],
+  [/^the server holds as many games as it can: try again later$/, "서버에 대국이 가득 찼습니다. 나중에 다시 시도하세요"],
+  [/^the server holds as many studies as it can: try again later$/, "서버에 분석이 가득 찼습니다. 나중에 다시 시도하세요"],
+  [/^this game would take (\d+) MB of memory: at most (\d+)$/, "이 대국은 메모리 $1 MB가 필요합니다. 최대 $2 MB까지 가능합니다"],
   [/^this study has gone: load its record again$/, "이 분석은 더 이상 없습니다. 기보를 다시 여세요"],
   [/^this study has one game$/, "이 분석에는 대국이 하나뿐입니다"],
   [/^there is no such position in this study$/, "이 분석에 없는 국면입니다"],

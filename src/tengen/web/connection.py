@@ -106,6 +106,7 @@ class Connection:
                 raise ValueError("a message is a JSON object")
             number = message.get("n")
             if not isinstance(number, int):
+                number = None  # NaN, say, which no answer could repeat
                 raise ValueError("a message has a number, n")
             action = self._actions.get(str(message.get("do")))
             if action is None:

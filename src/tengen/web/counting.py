@@ -15,9 +15,10 @@ _OPEN: Final = 4  # a board is open while more than one point in so many is nobo
 
 
 def is_open(state: State) -> bool:
-    """Whether so much of a board is nobody's that a pass is likely to be a slip."""
-    empty = state.stones == EMPTY
-    return not state.is_over and int((empty & (state.ownership(()) == EMPTY)).sum()) * _OPEN > state.size**2
+    """Whether so much of a board is nobody's, or so few stones are there, that a pass is likely to be a slip."""
+    empty, points = state.stones == EMPTY, state.size**2
+    neutral = empty & (state.ownership(()) == EMPTY)
+    return not state.is_over and (int(neutral.sum()) * _OPEN > points or int((~empty).sum()) * _OPEN < points)
 
 
 def result_is_open(state: State) -> bool:

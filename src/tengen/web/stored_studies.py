@@ -6,7 +6,6 @@ position that was shown last.
 
 import base64
 import json
-import time
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,7 @@ from tengen.web.study import Judgement, Source, Study, read_study
 MOST_STUDIES: Final = 1_000
 """The studies that are kept; the oldest goes when another comes."""
 _FORMAT: Final = 1
-_LISTED: Final = ("id", "title", "about", "names", "result", "positions", "touched")
+_LISTED: Final = ("id", "title", "about", "names", "result", "positions")
 
 
 class StoredStudies:
@@ -49,7 +48,7 @@ class StoredStudies:
         for path in self._files()[:most]:
             try:
                 fields = json.loads(path.read_text("utf-8"))
-                found.append({name: fields[name] for name in _LISTED})
+                found.append({name: fields[name] for name in _LISTED} | {"touched": path.stat().st_mtime})
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return found
@@ -93,7 +92,6 @@ def as_json(name: str, study: Study) -> dict[str, Any]:
         "added": [[node.parent, node.move] for node in study.nodes[study.read :]],
         "judged": judged,
         "at": study.at,
-        "touched": time.time(),
     }
 
 
