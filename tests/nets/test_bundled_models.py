@@ -21,6 +21,7 @@ MATCHES: dict[str, tuple[str, str, int, float, Options, Settings]] = {
     "go9-selfplay": ("zero:go9-selfplay,sims=32", "uct:playouts=50", 4, 3, GoOptions(9, komi=7.0), {}),
     "go9": ("zero:go9,sims=32", "uct:playouts=200", 4, 3, GoOptions(9, komi=7.0), {}),
     "alphago9": ("zero:alphago9,sims=32", "uct:playouts=200", 4, 3, GoOptions(9, komi=7.0), {}),
+    "zero9": ("zero:zero9,sims=32", "uct:playouts=200", 4, 3, GoOptions(9, komi=7.0), {}),
     "microchess": ("zero:microchess,sims=32", "uct:playouts=100", 4, 3, MicrochessOptions(), {}),
     "go19": ("policy:go19", "random", 2, 2, GO19, COUNTED),
     "fast19": ("fast-policy", "random", 2, 2, GO19, COUNTED),

@@ -27,7 +27,7 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
   const canResign = shown !== null && !shown.over && people.includes(true);
   const move = (name: string) => void act("play.move", { move: name, number: shown!.number });
   const pass = () => (shown!.open ? setAsking("pass") : move("pass"));
-  useEffect(() => setAsking(null), [shown?.number, shown?.over]);
+  useLayoutEffect(() => setAsking(null), [shown?.number, shown?.over]);
 
   useLayoutEffect(() => {  // with the page, not after it is painted: a key may come in between
     function key(event: KeyboardEvent): void {

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _START = re.compile(r"\(\s*+;")
-# A parenthesis or semicolon, a property's name, a value, or a character that does not belong there.
+# A parenthesis or semicolon, a property's name, a value, or a character that does not belong there. One of them always
+# matches where the last one ended, so reading is linear.
 _TOKEN = re.compile(r"\s*+(?:([(;)])|([A-Za-z][A-Za-z0-9]*+)|\[((?:[^\\\]]++|\\.)*+)\]|(.)|\Z)", re.DOTALL)
 _SMALL_LETTERS: Final = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyz")
 _ESCAPED = re.compile(r"\\(\r\n|\n\r|.)", re.DOTALL)
@@ -61,7 +62,9 @@ class SgfTree:
         opened: list[tuple[Variation, int]] = []  # variations, and the node that each goes on from
         here, name = -1, ""
         for found in _TOKEN.finditer(self.text, start):
-            mark, word, value, _ = found.groups()
+            mark, word, value, junk = found.groups()
+            if junk == "[":  # it is never closed: the rest of the text is its value
+                break
             if mark == "(":
                 opened.append((Variation(), here))
                 name = ""
