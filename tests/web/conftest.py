@@ -32,6 +32,8 @@ def page(served: Served) -> Iterator[Page]:
 @pytest.fixture
 def chromium(browser: Chromium) -> Iterator[Chromium]:
     """The browser. Nothing of what a test does may make the page report an error."""
+    browser.send("Page.navigate", url="about:blank")  # the last test's page may miss its server
+    browser.wait("location.href === 'about:blank'")
     browser.complaints.clear()
     yield browser
     assert [one for one in browser.complaints if "nothing-here" not in one and "favicon" not in one] == []
