@@ -2,6 +2,7 @@
 
 OLD and NEW are checkouts (NEW is this one if not given). A process of each takes every measure in turn, so that both
 meet the same load, and the best of `--rounds` counts, per second of processor time on one core.
+It shares no code with `tengen bench`, because it has to run on versions that lack it.
 
     git worktree add ../before v0.1.0
     python -m benchmarks.versions ../before --rounds 5
