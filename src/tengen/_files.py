@@ -36,8 +36,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         os.replace(aside, path)
     except BaseException as error:
         aside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a full disk is noticed by a write, which knows no name
+        if isinstance(error, OSError) and error.filename in (None, str(aside)):
+            error.filename, error.filename2 = str(path), None  # a write knows no name, and nobody knows the one aside
         raise
     _sync_folder(path.parent)
 
@@ -89,6 +89,9 @@ def _sync_folder(folder: Path) -> None:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(handle)
+        except OSError as error:
+            error.filename = str(folder)
+            raise
         finally:
             os.close(handle)
 

@@ -54,7 +54,7 @@ class Campaign:
         undisturbed = folder / "undisturbed"
         shutil.rmtree(undisturbed, ignore_errors=True)
         self._pace = host.run(self._arguments, undisturbed)
-        self._expected = _found(self._command, undisturbed)
+        self._expected = found(self._command, undisturbed)
 
     def run(self, number: int, most: int = _MOST_KILLS) -> int:
         """Run the command once, killed at most so many times; returns how often it was. Fault if it shows."""
@@ -71,7 +71,7 @@ class Campaign:
             if any(fewer < before for before, fewer in zip(done, now)):
                 raise Fault(f"{folder}: {done} of the work was done, and after kill {kills + 1} it is {now}")
             done = now
-        _compare(folder, self._expected, _found(self._command, folder))
+        compare(folder, self._expected, found(self._command, folder))
         shutil.rmtree(folder)
         return kills
 
@@ -97,14 +97,15 @@ _NAMED_BY_CHANCE = ("*tensorboard/*", "chunks/*", "table-*.npy")
 """Files whose names say the time or how long games are, and tables that are not saved if nothing is left to search."""
 
 
-def _found(command: Command, folder: Path) -> Result:
+def found(command: Command, folder: Path) -> Result:
     """The result of a finished run, with the names of all its files but those that chance decides."""
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     names: Any = sorted(str(path) for path in paths if not any(fnmatch(str(path), each) for each in _NAMED_BY_CHANCE))
     return {"files": names} | command.result(folder)
 
 
-def _compare(folder: Path, expected: Result, found: Result) -> None:
-    for name in expected.keys() | found.keys():
-        if expected.get(name) != found.get(name):
-            raise Fault(f"{folder}: {name} is {found.get(name)!s:.1500}\nundisturbed: {expected.get(name)!s:.1500}")
+def compare(folder: Path, expected: Result, now: Result) -> None:
+    """Fault if a folder holds something else than expected."""
+    for name in expected.keys() | now.keys():
+        if expected.get(name) != now.get(name):
+            raise Fault(f"{folder}: {name} is {now.get(name)!s:.1500}\nundisturbed: {expected.get(name)!s:.1500}")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +53,11 @@ class Attempt:
 class Host:
     """A process that runs commands, one at a time (`host.py`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.host"],
             cwd=Path(__file__).parents[2],
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

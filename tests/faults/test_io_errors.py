@@ -1,0 +1,61 @@
+"""The n-th write, sync or rename fails: the command ends with one line that says where, and later comes to the same."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from tengen._files import make_folder, write_atomically
+
+from .campaign import compare, found
+from .commands import COMMANDS
+from .failing import Failing, can_fail
+from .inputs import Inputs
+from .killing import Host
+
+FEW = 6  # of the failures of a run, in `make test`
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[Failing]:
+    if not can_fail():
+        pytest.skip("needs Linux and gcc")
+    yield Failing(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, most",
+    [("match", FEW)]
+    + [pytest.param(name, 0, marks=pytest.mark.long) for name in ("build", "match", "supervised", "zero", "tables")],
+)
+def test_a_command_survives_each_failure(name: str, most: int, failing: Failing, tmp_path: Path) -> None:
+    """So many of them, spread over the run; 0: all."""
+    command, folder, undisturbed = COMMANDS[name], tmp_path / "run", tmp_path / "undisturbed"
+    arguments = command.arguments(Inputs(tmp_path / "inputs"))
+    with Host(failing.environment) as host:
+        failing.fail(undisturbed, 0, 0)
+        host.run(arguments, undisturbed)
+        expected, count = found(command, undisturbed), failing.done
+        for nth in range(1, count + 1, max(1, count // most) if most else 1):
+            failing.fail(folder, nth, errno.ENOSPC if nth % 2 else errno.EIO)
+            line = host.refusal(arguments, folder)
+            assert "Errno" not in line and ".part" not in line, f"{failing.failed}: {line}"
+            failing.fail(folder, 0, 0)
+            host.run(arguments, folder)
+            compare(folder, expected, found(command, folder))
+            shutil.rmtree(folder)
+
+
+def test_a_failed_rename_or_sync_of_a_folder_is_named(tmp_path: Path) -> None:
+    broken = OSError(errno.EIO, "broken")
+    with patch("os.replace", side_effect=lambda a, b: (_ for _ in ()).throw(OSError(errno.EIO, "broken", str(a)))):
+        with pytest.raises(OSError) as caught:
+            write_atomically(tmp_path / "model", b"new")
+    assert caught.value.filename == str(tmp_path / "model") and not os.listdir(tmp_path)
+    with patch("os.fsync", side_effect=broken), pytest.raises(OSError) as caught:
+        make_folder(tmp_path / "run")
+    assert caught.value.filename == str(tmp_path)
