@@ -81,8 +81,16 @@ def call(name: str, thing: Any) -> str:
     for hidden in (arguments.posonlyargs, arguments.args):
         if hidden and hidden[0].arg in ("self", "cls"):
             del hidden[0]
-    returned = f" -> {ast.unparse(source.returns)}" if source.returns and not inspect.isclass(thing) else ""
-    return f"{name}({ast.unparse(arguments)}){returned}".replace("-> 'State'", "-> State")
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        argument.annotation = argument.annotation and _unquoted(argument.annotation)
+    returned = f" -> {ast.unparse(_unquoted(source.returns))}" if source.returns and not inspect.isclass(thing) else ""
+    return f"{name}({ast.unparse(arguments)}){returned}"
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    """A type as it reads without the quotes of what is only imported for type checkers."""
+    quoted = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
+    return ast.parse(annotation.value, mode="eval").body if quoted else annotation
 
 
 def first_line(thing: Any) -> str:

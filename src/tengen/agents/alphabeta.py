@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import Agent, Decision
 from tengen.agents.game_tree import batch_for, check_evaluation, decision, search_with_care
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
@@ -14,6 +14,8 @@ from tengen.games.state import AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.budget import Clock
 from tengen.search.result import GameTreeResult
+
+_NETWORK_DEPTH = 3  # plies that alpha-beta with networks looks ahead where neither a depth nor a time is given
 
 
 @dataclass(frozen=True)
@@ -91,3 +93,13 @@ class AlphaBetaAgent:
             batch = batch_for(state, self._settings.evaluation)
             self._ready = options, batch, AlphaBetaSearch(batch)
         return self._ready[1:]
+
+
+def alphabeta_agent(settings: AlphaBeta) -> Agent:
+    """In kernels with the game's own evaluation, or with a generation of value networks."""
+    if not settings.model:
+        return AlphaBetaAgent(settings)
+    from tengen.agents.value import ValueAgent, ValueSettings
+
+    values = ValueSettings(settings.model, settings.generation, top=settings.top, seed=settings.seed)
+    return ValueAgent(values, settings.plies(_NETWORK_DEPTH), settings.seconds)

@@ -1,15 +1,18 @@
 """What an agent's model was trained on, by its card: the options that suit it, and a warning in other games."""
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tengen._files import Setting
+from tengen.agents.agent import AgentError
 from tengen.games.game import game_of, get_game
 from tengen.games.state import AnyState
-from tengen.nets.model_file import ModelCard
+
+if TYPE_CHECKING:
+    from tengen.nets.model_file import ModelCard
 
 
-def suited_options(card: ModelCard) -> dict[str, Setting]:
+def suited_options(card: "ModelCard") -> dict[str, Setting]:
     """The options that the model was trained on; of a range, the middle. What the card leaves open is not there."""
     known = {field.name for field in fields(get_game(card.game).options)}
     suited: dict[str, Setting] = {"size": card.size}
@@ -21,7 +24,7 @@ def suited_options(card: ModelCard) -> dict[str, Setting]:
     return {name: value for name, value in suited.items() if name in known}
 
 
-def warning(agent: str, card: ModelCard, state: AnyState) -> str | None:
+def warning(agent: str, card: "ModelCard", state: AnyState) -> str | None:
     """One line if a game is outside of what the model of an agent was trained on, else None."""
     here = game_of(state).options_of(state).settings()
     learned, played = list[str](), list[str]()
@@ -38,6 +41,16 @@ def warning(agent: str, card: ModelCard, state: AnyState) -> str | None:
     if not learned:
         return None
     return f"{agent} was trained with {', '.join(learned)}, and this game has {', '.join(played)}: it may misjudge it"
+
+
+def refuse_other_games(name: str, card: "ModelCard", state: AnyState) -> None:
+    """AgentError if a state is of another game, or another board, than the model of an agent has learned."""
+    if state.game != card.game:
+        known, played = get_game(card.game).title, game_of(state).title
+        raise AgentError(f"{name} plays {known}, and this is a game of {played}")
+    size = getattr(game_of(state).options_of(state), "size", card.size)
+    if size != card.size:
+        raise AgentError(f"{name} plays on {card.size}x{card.size} only, and this board is {size}x{size}")
 
 
 def _text(value: object) -> str:

@@ -3,20 +3,21 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tengen.agents.conditions import warning
+from tengen.agents.conditions import refuse_other_games, warning
 from tengen.agents.limits import Limits
-from tengen.agents.network_search import refuse_other_games
 from tengen.agents.tree_search import TreeSearchAgent
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.options import Options
 from tengen.games.state import AnyState
-from tengen.nets.generations import find_generation
-from tengen.search.generation_values import GenerationValues
 from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
+
+if TYPE_CHECKING:
+    from tengen.search.generation_values import GenerationValues
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,7 @@ class MctsAgent(TreeSearchAgent):
     """Searches by playouts, or by the values of networks."""
 
     def __init__(self, settings: Mcts, clock: Callable[[], float] = time.monotonic) -> None:
-        self._values: GenerationValues | None = None
-        if settings.model:
-            self._values = GenerationValues(find_generation(settings.model, settings.generation))
+        self._values = _generation_values(settings) if settings.model else None
         playouts = settings.playouts
         if playouts is None and settings.seconds is None:
             playouts = 100 if settings.model else 2_000
@@ -102,3 +101,11 @@ class MctsAgent(TreeSearchAgent):
     def _rule(self) -> SearchRule:
         """A move that was not tried looks as good as can be to who has playouts, to who has values as its parent."""
         return Puct(PuctParameters(self._exploration, fpu_reduction=-1.0 if self._values is None else 0.0))
+
+
+def _generation_values(settings: Mcts) -> "GenerationValues":
+    """Imported here, so that playouts need no networks."""
+    from tengen.nets.generations import find_generation
+    from tengen.search.generation_values import GenerationValues
+
+    return GenerationValues(find_generation(settings.model, settings.generation))

@@ -9,17 +9,17 @@ from typing import ClassVar
 from tengen._machine import cores
 from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
-from tengen.agents.conditions import warning
+from tengen.agents.conditions import refuse_other_games, warning
 from tengen.agents.limits import Limits
 from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.agents.tree_search import TreeSearchAgent
 from tengen.encode.registry import get_encoder
-from tengen.games.game import game_of, get_game
+from tengen.games.game import game_of
 from tengen.games.state import AnyState
 from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model import Model
-from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.model_file import read_card
 from tengen.nets.ownership import load_ownership
 
 CACHE = 1 << 15
@@ -142,16 +142,6 @@ class NetworkSearchAgent(TreeSearchAgent):
             self._new_batch(game_of(state).options_of(state))
         except ValueError as error:
             raise AgentError(f"{self.name} cannot play this: {error}") from None
-
-
-def refuse_other_games(name: str, card: ModelCard, state: AnyState) -> None:
-    """AgentError if a state is of another game, or another board, than the model of an agent has learned."""
-    if state.game != card.game:
-        known, played = get_game(card.game).title, game_of(state).title
-        raise AgentError(f"{name} plays {known}, and this is a game of {played}")
-    size = getattr(game_of(state).options_of(state), "size", card.size)
-    if size != card.size:
-        raise AgentError(f"{name} plays on {card.size}x{card.size} only, and this board is {size}x{size}")
 
 
 def checked_threads(kind: str, threads: int) -> int:

@@ -10,58 +10,37 @@ command line.
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from tengen.agents.agent import Agent, Trained
-from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
-from tengen.agents.alphago import AlphaGoAgent, AlphaGoSettings
-from tengen.agents.analysis import Analyst
-from tengen.agents.exact import Exact, ExactAgent
-from tengen.agents.fast_policy import FastPolicyAgent, FastPolicySettings
-from tengen.agents.gtp import GtpEngine
-from tengen.agents.mcts import Mcts, MctsAgent
-from tengen.agents.minimax import Minimax, MinimaxAgent
-from tengen.agents.policy import Policy, PolicyAgent
-from tengen.agents.random import Random, RandomAgent
-from tengen.agents.uci import Uci, UciEngine
-from tengen.agents.uct import Uct, UctAgent
-from tengen.agents.value import ValueAgent, ValueSettings
-from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
 from tengen.games.options import parse_setting
-from tengen.nets.bundled import bundled_models, find_model
-from tengen.nets.generations import find_generation
-from tengen.nets.model_file import ModelCard, read_card
 
-_NETWORK_DEPTH = 3  # plies that alpha-beta with networks looks ahead where neither a depth nor a time is given
+if TYPE_CHECKING:
+    from tengen.agents.analysis import Analyst
+    from tengen.nets.model_file import ModelCard
 
 
 class SpecError(ValueError):
     """An agent spec that names no agent, or a setting that the agent does not have."""
 
 
-def _alphabeta(settings: AlphaBeta) -> Agent:
-    """In kernels with the game's own evaluation, or with a generation of value networks."""
-    if not settings.model:
-        return AlphaBetaAgent(settings)
-    values = ValueSettings(settings.model, settings.generation, top=settings.top, seed=settings.seed)
-    return ValueAgent(values, settings.plies(_NETWORK_DEPTH), settings.seconds)
-
-
-_KINDS: dict[str, tuple[type[Any], Callable[[Any], Agent]]] = {
-    "random": (Random, RandomAgent),
-    "minimax": (Minimax, MinimaxAgent),
-    "alphabeta": (AlphaBeta, _alphabeta),
-    "value": (ValueSettings, ValueAgent),
-    "uct": (Uct, UctAgent),
-    "mcts": (Mcts, MctsAgent),
-    "policy": (Policy, PolicyAgent),
-    "fast-policy": (FastPolicySettings, FastPolicyAgent),
-    "zero": (ZeroSettings, ZeroAgent),
-    "gumbel": (GumbelSettings, ZeroAgent),
-    "alphago": (AlphaGoSettings, AlphaGoAgent),
-    "exact": (Exact, ExactAgent),
-    "uci": (Uci, UciEngine),
+_KINDS = {
+    "random": ("random:Random", "random:RandomAgent"),
+    "minimax": ("minimax:Minimax", "minimax:MinimaxAgent"),
+    "alphabeta": ("alphabeta:AlphaBeta", "alphabeta:alphabeta_agent"),
+    "value": ("value:ValueSettings", "value:ValueAgent"),
+    "uct": ("uct:Uct", "uct:UctAgent"),
+    "mcts": ("mcts:Mcts", "mcts:MctsAgent"),
+    "policy": ("policy:Policy", "policy:PolicyAgent"),
+    "fast-policy": ("fast_policy:FastPolicySettings", "fast_policy:FastPolicyAgent"),
+    "zero": ("zero:ZeroSettings", "zero:ZeroAgent"),
+    "gumbel": ("zero:GumbelSettings", "zero:ZeroAgent"),
+    "alphago": ("alphago:AlphaGoSettings", "alphago:AlphaGoAgent"),
+    "exact": ("exact:Exact", "exact:ExactAgent"),
+    "uci": ("uci:Uci", "uci:UciEngine"),
 }
+"""Where the settings and the agent of a kind are: imported when they are asked for, so that `uct` loads no networks."""
 _LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})
 _LIMITS_OF = {"uci": frozenset({"movetime", "nodes", "depth"}), "alphago": frozenset({"seconds", "sims"})}
 """Settings that limit how long an agent thinks, where they are not the usual ones."""
@@ -84,17 +63,19 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
     """
     kind, _, text = spec.strip().partition(":")
     if kind == "gtp":
+        from tengen.agents.gtp import GtpEngine
+
         return GtpEngine(text.strip())
     if kind not in _KINDS:
         raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join([*_KINDS, 'gtp'])}")
-    settings, agent = _KINDS[kind]
+    settings, agent = _kind(kind)
     values = _parse(kind, settings, text)
     if seed is not None and any(field.name == "seed" for field in fields(settings)):
         values.setdefault("seed", seed)
     return agent(settings(**values))
 
 
-def load_analyst(spec: str, seed: int | None = None) -> Analyst:
+def load_analyst(spec: str, seed: int | None = None) -> "Analyst":
     """The agent of a spec, as one that analyses; ValueError if it does not search a tree.
 
     >>> import tengen
@@ -103,6 +84,8 @@ def load_analyst(spec: str, seed: int | None = None) -> Analyst:
     >>> last.visits
     50
     """
+    from tengen.agents.analysis import Analyst
+
     agent = load_agent(spec, seed)
     if not isinstance(agent, Analyst):
         agent.close()
@@ -119,20 +102,25 @@ def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
         raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join(_KINDS)}")
-    return kind, _parse(kind, _KINDS[kind][0], text)
+    return kind, _parse(kind, _kind(kind)[0], text)
 
 
-def model_card(spec: str) -> ModelCard | None:
+def model_card(spec: str) -> "ModelCard | None":
     """The card of the model that an agent plays by, read without loading the model; None for agents without one."""
     kind, _, text = spec.strip().partition(":")
-    settings, agent = _KINDS.get(kind, (None, None))
-    if settings is None:
+    if kind not in _KINDS:
         return None
+    settings, agent = _kind(kind)
     if any(field.name == "generation" for field in fields(settings)):
+        from tengen.nets.generations import find_generation
+
         given = settings(**_parse(kind, settings, text))
         return find_generation(given.model, given.generation).card if given.model else None
     if not (isinstance(agent, type) and issubclass(agent, Trained)):
         return None
+    from tengen.nets.bundled import find_model
+    from tengen.nets.model_file import read_card
+
     return read_card(find_model(settings(**_parse(kind, settings, text)).model))
 
 
@@ -151,6 +139,8 @@ def spec_files(spec: str) -> list[str]:
             raise SpecError(
                 f"{folder} is a folder, and only model files are sent to other machines: name one in {spec}"
             )
+    from tengen.nets.bundled import bundled_models
+
     return [name for name in named if name not in bundled_models()]
 
 
@@ -172,7 +162,7 @@ def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None,
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
         return spec
-    settings = _KINDS[kind][0]
+    settings = _kind(kind)[0]
     given, known = _parse(kind, settings, text), {field.name: field.default for field in fields(settings)}
     limits = _LIMITS_OF.get(kind, _LIMITS)
     added: dict[str, float] = {}
@@ -199,7 +189,7 @@ def with_settings(spec: str, **settings: int) -> str:
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
         return spec
-    given, known = _parse(kind, _KINDS[kind][0], text), {field.name for field in fields(_KINDS[kind][0])}
+    given, known = _parse(kind, _kind(kind)[0], text), {field.name for field in fields(_kind(kind)[0])}
     added = [f"{name}={value}" for name, value in settings.items() if name in known - given.keys()]
     return f"{kind}:{','.join(filter(None, [text.strip(), *added]))}" if added else spec
 
@@ -207,11 +197,18 @@ def with_settings(spec: str, **settings: int) -> str:
 def agent_kinds() -> dict[str, str]:
     """Every kind of agent with one line of help: what it is, and its settings with their defaults."""
     kinds = {}
-    for kind, (settings, _) in _KINDS.items():
+    for kind in _KINDS:
+        settings, _ = _kind(kind)
         known = ", ".join(_names(settings, field) + _default(field) for field in fields(settings))
         kinds[kind] = f"{(settings.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
     kinds["gtp"] = "A foreign engine that speaks GTP; give its command line, e.g. gtp:gnugo --mode gtp --level 10"
     return kinds
+
+
+def _kind(name: str) -> tuple[type[Any], Callable[[Any], Agent]]:
+    """The settings and the agent of a kind, imported now if they were not before."""
+    settings, agent = (resolve_name(f"tengen.agents.{place}") for place in _KINDS[name])
+    return settings, agent
 
 
 def _parse(kind: str, settings: type[Any], text: str) -> dict[str, Any]:

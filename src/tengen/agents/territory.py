@@ -14,17 +14,19 @@ A move without a reply yet is compared with the best move, both seen one move on
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode.encoder import Encoder
 from tengen.games import go
 from tengen.games.go import BLACK
 from tengen.games.state import AnyState
-from tengen.nets.ownership import OwnershipEvaluator
 from tengen.search.status import playout_ownership
+
+if TYPE_CHECKING:
+    from tengen.encode.encoder import Encoder
+    from tengen.nets.ownership import OwnershipEvaluator
 
 _MOST_MOVES = 10  # of a position that are asked about
 _LONGEST_LINE = 8  # positions of a line that are asked about
@@ -51,7 +53,7 @@ class NetworkOwnership:
 
     knows_moves = True
 
-    def __init__(self, encoder: Encoder, network: OwnershipEvaluator) -> None:
+    def __init__(self, encoder: "Encoder", network: "OwnershipEvaluator") -> None:
         self._encoder, self._network = encoder, network
 
     def of(self, states: Sequence[go.State]) -> NDArray[np.float32]:

@@ -16,44 +16,25 @@ imported inside the function, when the command runs. That keeps `tengen --help` 
 
         typer.echo(go.State.new(size=size).stones.size)
 
-and joins the list at the bottom of this file with an import and one line: `app.command()(count)`.
+and joins `COMMANDS` below; a group of commands is a `typer.Typer` in place of the function, and what stands below a
+command's help is the `EPILOG` of its file. Only the file of the command that is called is imported.
 
 A mistake of the user's (a bad value, a file that is not there, a foreign engine that died) ends in one red
 line and exit code 2. `tengen --debug COMMAND` shows the traceback instead.
 """
 
+import importlib
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from tengen import __version__
 from tengen._processes import exit_on_termination
-from tengen.cli.agents import agents
-from tengen.cli.analyse import EPILOG as ANALYSE_EPILOG
-from tengen.cli.analyse import analyse
-from tengen.cli.analysis import EPILOG as ANALYSIS_EPILOG
-from tengen.cli.analysis import analysis
-from tengen.cli.bench import bench
-from tengen.cli.data import data
-from tengen.cli.explain import explain
-from tengen.cli.gtp import EPILOG as GTP_EPILOG
-from tengen.cli.gtp import gtp
-from tengen.cli.learn import learn
-from tengen.cli.match import match
-from tengen.cli.models import models
-from tengen.cli.perft import perft
-from tengen.cli.play import PLAY_EPILOG, play
-from tengen.cli.solve import solve
-from tengen.cli.tables import tables
-from tengen.cli.tournament import tournament
-from tengen.cli.uci import EPILOG as UCI_EPILOG
-from tengen.cli.uci import uci
-from tengen.cli.warm_up import warm_up
-from tengen.cli.web import EPILOG as WEB_EPILOG
-from tengen.cli.web import web
 
 EXAMPLES = (
     ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
@@ -69,9 +50,14 @@ EXAMPLES = (
     ("tengen COMMAND --help", "what a command can do, with its options"),
 )
 
+COMMANDS = """
+    play web gtp uci analysis match tournament explain analyse perft agents warm-up solve tables data learn models bench
+""".split()
+"""The subcommands, in the order in which `tengen --help` lists them: each is the file of its name in this folder."""
+
 
 class ErrorsInOneLine(TyperGroup):
-    """The group of all subcommands, which reports a user's mistake in one line and with exit code 2."""
+    """A group of commands that reports a user's mistake in one line and with exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -87,9 +73,49 @@ class ErrorsInOneLine(TyperGroup):
             raise typer.Exit(2) from None
 
 
+class _Files(Mapping[str, Any]):
+    """All subcommands by name. The file of one is imported when it is called, or its help is asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    @staticmethod
+    def _load(name: str) -> Any:
+        word = name.replace("-", "_")
+        file = importlib.import_module(f"tengen.cli.{word}")
+        command = getattr(file, word)
+        if not isinstance(command, typer.Typer):
+            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            alone.command(name, epilog=getattr(file, "EPILOG", None))(command)
+            command = alone
+        loaded = get_command(command)
+        loaded.name = name
+        return loaded
+
+
+class Subcommands(ErrorsInOneLine):
+    """The group of all subcommands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings | {"commands": _Files()})
+
+
 app = typer.Typer(
     name="tengen",
-    cls=ErrorsInOneLine,
+    cls=Subcommands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -155,24 +181,3 @@ def _one_line(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split())
     return "".join(letter if letter.isprintable() else "?" for letter in text) or type(error).__name__
-
-
-# The subcommands, in the order in which `tengen --help` lists them.
-app.command(epilog=PLAY_EPILOG)(play)
-app.command(epilog=WEB_EPILOG)(web)
-app.command(epilog=GTP_EPILOG)(gtp)
-app.command(epilog=UCI_EPILOG)(uci)
-app.command(epilog=ANALYSIS_EPILOG)(analysis)
-app.command()(match)
-app.add_typer(tournament, name="tournament")
-app.command()(explain)
-app.command(epilog=ANALYSE_EPILOG)(analyse)
-app.command()(perft)
-app.command()(agents)
-app.command()(warm_up)
-app.add_typer(solve, name="solve")
-app.add_typer(tables, name="tables")
-app.add_typer(data, name="data")
-app.add_typer(learn, name="learn")
-app.add_typer(models, name="models")
-app.add_typer(bench, name="bench")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tengen.games.game import Game
     from tengen.games.state import AnyState
 
-PLAY_EPILOG = "\n\n".join(
+EPILOG = "\n\n".join(
     f"[cyan]{command}[/cyan]  {meaning}"
     for command, meaning in (
         ("tengen play", "9x9, you are Black, against a Monte-Carlo bot"),

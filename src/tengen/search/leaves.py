@@ -18,18 +18,20 @@ another thread.
 import copy
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
-from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.kernels import copy as copy_game
 from tengen.games.kernels import playout
-from tengen.nets.evaluator import Evaluator
 from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
+
+if TYPE_CHECKING:
+    from tengen.encode.encoder import Encoder
+    from tengen.nets.evaluator import Evaluator
 
 _AT_ONCE = 4096  # positions that a network sees together: larger batches leave the processor's cache
 
@@ -105,8 +107,8 @@ class NetworkEvaluation:
     def __init__(
         self,
         game: BatchedGame,
-        encoder: Encoder,
-        evaluator: Evaluator,
+        encoder: "Encoder",
+        evaluator: "Evaluator",
         cache: int | EvaluationCache = 1 << 14,
         *,
         policy: bool = True,
