@@ -81,7 +81,7 @@ $(MADE):
 
 $(BASE): $(MADE) pyproject.toml constraints.txt
 	@echo "Installing Tengen into $(VENV) (once, about half a minute)"
-	@$(PIP) -e .
+	@$(PIP) --no-compile -e .
 	@touch $@
 
 $(DEV): $(MADE) pyproject.toml constraints.txt

@@ -52,6 +52,16 @@ def reversed_into(source, target):  # type: ignore[no-untyped-def]
     return counts[0], counts[1]
 
 
+@kernel
+def times(number, factor):  # type: ignore[no-untyped-def]
+    return number * factor
+
+
+@kernel
+def some_products(number):  # type: ignore[no-untyped-def]
+    return times(1, number), times(number, 3), times(factor=number, number=5), times(7, factor=2)
+
+
 def llvm(function: Any) -> str:
     """The LLVM code of all that a dispatcher was compiled to."""
     return "".join(compiled.library.get_llvm_str() for compiled in function.overloads.values())
@@ -68,7 +78,8 @@ def test_a_kernel_counts_no_references_where_plain_numba_does() -> None:
 
 def test_every_kernel_on_disk_counts_no_references() -> None:
     agent = tengen.load_agent("uct:playouts=10")
-    agent.choose(tengen.go.State.new(5))
+    state = tengen.go.State.new(5)
+    state.play(agent.choose(state).move)
     folder = kernel_folder()
     assert {"uct.simulate", "board.place", "block.play"} <= compiled_kernels(folder).keys()
     assert counting_kernels(folder) <= ALLOCATING
@@ -104,6 +115,11 @@ def test_a_kernel_cannot_make_an_array() -> None:
 
     with pytest.raises(NumbaError, match="Only accept returning of array"):
         careless(3)
+
+
+def test_constants_do_not_compile_a_kernel_anew() -> None:
+    assert some_products(4) == (4, 12, 20, 14)
+    assert len(times.signatures) == 1
 
 
 def test_stack_arrays() -> None:

@@ -18,6 +18,7 @@ The rules that follow from it:
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from numba import njit, types
@@ -44,8 +45,20 @@ def kernel(
     fastmath: the liberties that LLVM may take with floats, as Numba names them.
     """
     options: Any = {"_nrt": allocates, "forceinline": inline, "fastmath": fastmath}
-    decorate: Any = njit(cache=True, nogil=True, **options)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = njit(cache=True, nogil=True, **options)(function)
+        compiled.get_call_template = partial(_call_with_variables, compiled)
+        return compiled
+
     return decorate if function is None else decorate(function)
+
+
+def _call_with_variables(compiled: Any, arguments: Any, keywords: Any) -> Any:
+    """The types of a call, a constant being of the type of a variable: Numba would compile the callee anew for each."""
+    unliteral: Any = types.unliteral
+    keywords = {name: unliteral(kind) for name, kind in keywords.items()}
+    return type(compiled).get_call_template(compiled, [unliteral(kind) for kind in arguments], keywords)
 
 
 def view(function: Callable[..., Any]) -> Any:

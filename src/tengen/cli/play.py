@@ -42,7 +42,7 @@ EPILOG = "\n\n".join(
     )
 )
 
-_COMPILING = "compiling the rules engine, once: about a minute"
+_COMPILING = "compiling the rules engine, once: about half a minute"
 
 
 def play(
@@ -115,7 +115,7 @@ def play(
             opponent, adviser = opponent or played.default_agent, hint or played.default_agent
             for number, bot in enumerate(_bots(played, color, opponent)):
                 agents[bot] = load_agent(opponent, None if seed is None else seed + number)
-            _warm_up(load_agent(opponent, 0) if agents else None, played, state)
+            _warm_up(load_agent(opponent, 0) if agents else None, state)
         session_type(played)(
             state,
             agents,
@@ -171,16 +171,14 @@ def _patience(console: "Console", cold: bool) -> Iterator[None]:
         yield
 
 
-def _warm_up(agent: "Agent | None", game: "Game", state: Any) -> None:
-    """Use what a game uses, so that it is loaded or compiled before the first move rather than during it."""
+def _warm_up(agent: "Agent | None", state: Any) -> None:
+    """Use what the first moves use, so that it is loaded or compiled before them; counting waits for the end."""
     from tengen.agents.agent import NeedsCheck
     from tengen.agents.gtp import GtpEngine
 
     if state.is_over:  # a loaded game: there is no move to choose
         return
-    played = state.play(state.legal_moves()[0])
-    if game.territory:
-        played.dead_stones(playouts=1)
+    state.play(state.legal_moves()[0])
     if agent is None or isinstance(agent, GtpEngine):
         return
     if isinstance(agent, NeedsCheck):
