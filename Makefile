@@ -4,6 +4,9 @@
 VENV  := .venv
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Compiles what the first game of `make play` needs, while the rest is being installed.
+WARM  := PYTHONPATH=src $(BIN)/python -c 'import tengen; state = tengen.go.State.new(9); \
+	state.play(state.legal_moves()[0]); tengen.load_agent("uct:playouts=9").choose(state)' >/dev/null 2>&1
 MADE  := $(VENV)/.made
 BASE  := $(VENV)/.installed-base
 DEV   := $(VENV)/.installed-dev
@@ -81,7 +84,8 @@ $(MADE):
 
 $(BASE): $(MADE) pyproject.toml constraints.txt
 	@echo "Installing Tengen into $(VENV) (once, about half a minute)"
-	@$(PIP) --no-compile -e .
+	@$(PIP) --no-compile numba numpy
+	@$(WARM) & $(PIP) --no-compile -e . ; made=$$?; wait; exit $$made
 	@touch $@
 
 $(DEV): $(MADE) pyproject.toml constraints.txt

@@ -173,7 +173,6 @@ def _patience(console: "Console", cold: bool) -> Iterator[None]:
 
 def _warm_up(agent: "Agent | None", state: Any) -> None:
     """Use what the first moves use, so that it is loaded or compiled before them; counting waits for the end."""
-    from tengen.agents.agent import NeedsCheck
     from tengen.agents.gtp import GtpEngine
 
     if state.is_over:  # a loaded game: there is no move to choose
@@ -181,8 +180,6 @@ def _warm_up(agent: "Agent | None", state: Any) -> None:
     state.play(state.legal_moves()[0])
     if agent is None or isinstance(agent, GtpEngine):
         return
-    if isinstance(agent, NeedsCheck):
-        agent.check(state)
     agent.choose(state, seconds=0.05)
     agent.close()
 
