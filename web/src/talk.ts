@@ -17,8 +17,8 @@ let silent = false; // the server does not answer, though the connection is ther
 
 const LOST = "the connection was lost";
 const LOOK = 1000; // milliseconds between two looks at how long the server has been silent
-const PATIENCE = 3000; // that it may take to answer
-const IDLE = 15_000; // between two questions whether it is there when nobody has asked anything
+const PATIENCE = 2000; // that it may take to answer
+const IDLE = 6000; // between two questions whether it is there when nobody has asked anything
 
 function connect(): void {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
