@@ -13,8 +13,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tengen.cli.config_options import command_line
 from tengen.cli.main import app
+from tengen.cli.options import command_line
 from tengen.data.build import build_dataset
 from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.supervised_config import SupervisedConfig
@@ -51,7 +51,7 @@ def test_from_games_to_a_measured_model(data: Path, tmp_path: Path, monkeypatch:
 
     report = tmp_path / "figures.json"
     model = run / "best.safetensors"
-    arguments = ["learn", "evaluate", str(model), "--data", str(data), "--positions", "32", "--json", str(report)]
+    arguments = ["learn", "evaluate", str(model), "--data", str(data), "--positions", "32", "--json-file", str(report)]
     result = runner.invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "moves 1-20" in result.stdout
@@ -88,7 +88,7 @@ def test_every_setting_is_an_option_with_its_help_and_default() -> None:
         if not option.required:
             assert option.default == field.default
     others = options.keys() - {field.name for field in dataclasses.fields(SupervisedConfig)}
-    assert others <= {"out", "help", "cluster", "workers"}
+    assert others <= {"out", "help", "help_all", "cluster", "workers"}
 
 
 def test_a_configuration_as_a_command_line() -> None:

@@ -30,7 +30,7 @@ def test_what_a_game_does_not_have_is_refused(given: dict[str, object], message:
 
 
 def test_every_game_names_itself_and_its_help_does() -> None:
-    from tengen.cli.game_options import GameName
+    from tengen.cli.options import GameName
 
     for name in game_names():
         game = get_game(name)

@@ -151,4 +151,4 @@ def test_what_cannot_be_analysed_is_said_in_one_line(words: list[str], message: 
     assert shown.exit_code == 2
     assert message in shown.output
     assert len(shown.output.strip().split("\n")) == 1
-    assert command.EPILOG
+    assert command.EPILOGS["analyse"]

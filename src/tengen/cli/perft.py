@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from tengen.cli.game_options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
+from tengen.cli.options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
+from tengen.cli.progress import say_if_cold
 
 _USUAL_DEPTH = 6
 _MANY = 200_000  # sequences, after which no deeper level is counted unless it is asked for
@@ -36,10 +37,7 @@ def perft(
     """
     from time import perf_counter
 
-    from tengen._kernel_cache import is_cold
-
-    if is_cold():
-        typer.echo("compiling the rules engine, once: about a minute", err=True)
+    say_if_cold()
 
     from tengen.games.game import get_game
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tengen.cli.bench_zero import Rate, one_core, rate_of
+from benchmarks.zero import Rate, one_core, rate_of
 from tengen.encode.registry import get_encoder
 from tengen.games import go
 from tengen.games.batch import BatchedGame

@@ -6,22 +6,24 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from benchmarks import alphago, engine, generations, zero
 from typer.testing import CliRunner
 
-from tengen.cli import bench_alphago, bench_engine, bench_generations, bench_zero
-from tengen.cli.main import app
+from tengen.cli import bench
+from tengen.cli.main import ErrorsInOneLine, app, tengen
 
-YARDSTICKS = Path(__file__).parents[2] / "benchmarks" / "yardsticks"
+YARDSTICKS = Path(__file__).parents[1] / "benchmarks" / "yardsticks"
 
 
 def test_engine_measures_everything_beside_its_yardsticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_engine, "SIZES", (5, 9))
-    monkeypatch.setattr(bench_engine, "_PLAYOUTS", {5: 50, 9: 50})
-    monkeypatch.setattr(bench_engine, "_SIMULATIONS", {5: 50, 9: 50})
-    monkeypatch.setattr(bench_engine, "_LOCKSTEP_GAMES", 4)
+    monkeypatch.setattr(engine, "SIZES", (5, 9))
+    monkeypatch.setattr(engine, "_PLAYOUTS", {5: 50, 9: 50})
+    monkeypatch.setattr(engine, "_SIMULATIONS", {5: 50, 9: 50})
+    monkeypatch.setattr(engine, "_LOCKSTEP_GAMES", 4)
     out = tmp_path / "engine.json"
     result = CliRunner().invoke(
-        app, ["bench", "engine", "--rounds", "1", "--yardsticks", str(YARDSTICKS), "--json", str(out)]
+        app, ["bench", "engine", "--rounds", "1", "--yardsticks", str(YARDSTICKS), "--json-file", str(out)]
     )
     assert result.exit_code == 0, result.output
     rows = json.loads(out.read_text())["engine"]
@@ -36,7 +38,7 @@ def test_engine_measures_everything_beside_its_yardsticks(tmp_path: Path, monkey
 
 
 def test_engine_does_without_yardsticks(tmp_path: Path) -> None:
-    assert bench_engine._rows({("playouts", 9, "tengen"): 3.0})[0].yardsticks == {}
+    assert engine._rows({("playouts", 9, "tengen"): 3.0})[0].yardsticks == {}
 
 
 def test_data_without_a_dataset_says_what_to_do(tmp_path: Path) -> None:
@@ -56,15 +58,15 @@ for line in sys.stdin:
 
 
 def test_zero_measures_self_play_beside_its_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_zero, "CONTESTS", (bench_zero.Contest(3, 1, 8, slots=4, komi=0.5),))
-    monkeypatch.setattr(bench_zero, "_SIMULATIONS", 4)
-    monkeypatch.setattr(bench_zero, "_EVALUATED_AT_ONCE", 8)
-    monkeypatch.setattr(bench_zero, "_CALIBRATION", 16)
+    monkeypatch.setattr(zero, "CONTESTS", (zero.Contest(3, 1, 8, slots=4, komi=0.5),))
+    monkeypatch.setattr(zero, "_SIMULATIONS", 4)
+    monkeypatch.setattr(zero, "_EVALUATED_AT_ONCE", 8)
+    monkeypatch.setattr(zero, "_CALIBRATION", 16)
     (tmp_path / "mctx_pgx.py").write_text(ANSWERING)
     (tmp_path / "openspiel_alphazero.py").write_text("import a_module_that_is_not_there")
     affinity = getattr(os, "sched_getaffinity", lambda process: None)  # Linux has it
     out, cores = tmp_path / "zero.json", affinity(0)
-    options = ["--rounds", "2", "--seconds", "0.1", "--yardsticks", str(tmp_path), "--json", str(out)]
+    options = ["--rounds", "2", "--seconds", "0.1", "--yardsticks", str(tmp_path), "--json-file", str(out)]
     result = CliRunner().invoke(app, ["bench", "zero", *options])
     assert result.exit_code == 0, result.output
     assert affinity(0) == cores
@@ -79,17 +81,17 @@ def test_zero_measures_self_play_beside_its_peers(tmp_path: Path, monkeypatch: p
 
 
 def test_a_peer_without_a_script_or_an_interpreter_is_told_of(tmp_path: Path) -> None:
-    contest = bench_zero.CONTESTS[0]
-    assert "there is no" in str(bench_zero.Peer(sys.executable, tmp_path / "none.py", contest).trouble)
+    contest = zero.CONTESTS[0]
+    assert "there is no" in str(zero.Peer(sys.executable, tmp_path / "none.py", contest).trouble)
     (tmp_path / "one.py").write_text("")
-    assert "does not run" in str(bench_zero.Peer(str(tmp_path / "python"), tmp_path / "one.py", contest).trouble)
+    assert "does not run" in str(zero.Peer(str(tmp_path / "python"), tmp_path / "one.py", contest).trouble)
 
 
 def test_alphago_measures_parts_and_their_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_alphago, "BOARDS", (bench_alphago.Board(5, ("a-model-to-come", "go5"), 4),))
-    monkeypatch.setattr(bench_alphago, "_NODES", 100_000)
+    monkeypatch.setattr(alphago, "BOARDS", (alphago.Board(5, ("a-model-to-come", "go5"), 4),))
+    monkeypatch.setattr(alphago, "_NODES", 100_000)
     out = tmp_path / "alphago.json"
-    result = CliRunner().invoke(app, ["bench", "alphago", "--rounds", "2", "--seconds", "0.1", "--json", str(out)])
+    result = CliRunner().invoke(app, ["bench", "alphago", "--rounds", "2", "--seconds", "0.1", "--json-file", str(out)])
     assert result.exit_code == 0, result.output
     (board,) = json.loads(out.read_text())["alphago"]["boards"]
     assert board["model"] == "go5" and board["has_value"]
@@ -103,11 +105,11 @@ def test_alphago_measures_parts_and_their_search(tmp_path: Path, monkeypatch: py
 
 
 def test_generations_measures_three_kinds_of_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_generations, "RANDOM_GAMES", 50)
-    monkeypatch.setattr(bench_generations, "TRIALS", 4)
+    monkeypatch.setattr(generations, "RANDOM_GAMES", 50)
+    monkeypatch.setattr(generations, "TRIALS", 4)
     out = tmp_path / "generations.json"
     sizes = ["--games", "6", "--searched", "3", "--threads", "2"]
-    result = CliRunner().invoke(app, ["bench", "generations", *sizes, "--json", str(out)])
+    result = CliRunner().invoke(app, ["bench", "generations", *sizes, "--json-file", str(out)])
     assert result.exit_code == 0, result.output
     rows = json.loads(out.read_text())["generations"]["rows"]
     assert [row["games"] for row in rows] == [50, 6, 3] and [row["stated"] for row in rows] == [100_000, 250_000, 1]
@@ -115,3 +117,14 @@ def test_generations_measures_three_kinds_of_games(tmp_path: Path, monkeypatch: 
         assert row["seconds"] > 0 and 20 < row["moves"] < 100
         assert row["scaled"] == pytest.approx(row["seconds"] * row["stated"] / row["games"])
     assert "untrained" in result.output
+
+
+def test_without_a_checkout_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bench, "_CHECKOUT", tmp_path)
+    installed = typer.Typer(cls=ErrorsInOneLine)
+    installed.callback()(tengen)
+    installed.add_typer(bench._commands())
+    for arguments in (["refuse"], ["refuse", "engine", "--rounds", "1"]):
+        result = CliRunner().invoke(installed, arguments)
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert "benchmarks need a checkout" in result.stderr

@@ -1,0 +1,88 @@
+"""What the commands share: former names of options, the short help and the long one, completion."""
+
+import os
+import re
+import subprocess
+import sys
+from typing import Annotated
+
+import pytest
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from tengen.cli.main import app
+from tengen.cli.options import BASIC, command_line, formerly, group
+from tengen.learn.zero_config import preset_config
+
+runner = CliRunner()
+LEARNING = ("alphago", "generations", "reinforce", "supervised", "sweep", "value", "zero")
+
+
+def test_former_names_are_read_and_not_shown() -> None:
+    @formerly(batch="positions", deep="far")
+    def first(words: list[str], batch: int = 1, deep: Annotated[bool, typer.Option("--deep/--no-deep")] = True) -> None:
+        typer.echo(f"{words} {batch} {deep}")
+
+    commands = group("Two.", {"first": first, "second": lambda: None})
+    assert runner.invoke(commands, ["first", "a", "--batch", "3"]).output == "['a'] 3 True\n"
+    assert runner.invoke(commands, ["first", "a", "--positions", "3", "--no-far"]).output == "['a'] 3 False\n"
+    assert runner.invoke(commands, ["first", "--positions=4", "--", "--far"]).output == "['--far'] 4 True\n"
+    shown = runner.invoke(commands, ["first", "--help"]).output
+    assert "--batch" in shown and "--positions" not in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "former"),
+    [
+        ("analyse", "--positions"),
+        ("analysis", "--positions"),
+        ("web", "--opponent --games"),
+        ("match", "--json"),
+        ("learn evaluate", "--json"),
+        ("learn value-error", "--json"),
+        ("learn zero", "--positions --warm-up --checkpoint"),
+        ("learn generations", "--policy --no-policy --rate-limit"),
+        ("learn reinforce", "--games --opponent"),
+        ("bench zero", "--json"),
+    ],
+)
+def test_every_former_name_stands_for_an_option_that_is_there(command: str, former: str) -> None:
+    found = get_command(app)
+    for word in command.split():
+        found = found.commands[word]  # type: ignore[attr-defined]
+    names = found.callback.former_names  # type: ignore[union-attr]
+    options = {name for one in found.params for name in (*one.opts, *one.secondary_opts)}
+    for name in former.split():
+        assert names[name] in options and name not in options
+
+
+@pytest.mark.parametrize("command", LEARNING)
+def test_the_help_has_the_basic_settings_and_help_all_the_rest(command: str) -> None:
+    options = get_command(app).commands["learn"].commands[command].params  # type: ignore[attr-defined]
+    panels = {one.opts[0]: getattr(one, "rich_help_panel", None) for one in options}
+    basic = {name for name, panel in panels.items() if panel in (None, BASIC)}
+    assert 8 <= len(basic) <= 22 and len(panels) > len(basic)
+    for option, shown in (("--help", basic), ("--help-all", set(panels))):
+        help = runner.invoke(app, ["learn", command, option], env={"COLUMNS": "200"}).output
+        assert set(re.findall(r"^│[ *]*(--[a-z0-9-]+)", help, re.MULTILINE)) - {"--help"} == shown
+
+
+def test_a_command_line_has_the_names_of_the_options() -> None:
+    config = preset_config("go5", {"positions": 7, "overlap": False})
+    line = command_line("tengen", config, preset_config("go5"), {"positions": "round_positions"}, out="x", cluster=None)
+    assert line == "tengen --round-positions 7 --no-overlap --out x"
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    def complete(words: str) -> list[str]:
+        environment = {**os.environ, "_TENGEN_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        environment["COMP_CWORD"] = str(len(words.split(" ")) - 1)
+        code = "from tengen.cli.main import main; main()"
+        return subprocess.check_output([sys.executable, "-c", code], env=environment, text=True).split()
+
+    assert complete("tengen ma") == ["match"]
+    assert complete("tengen learn ze") == ["zero"]
+    assert complete("tengen learn zero --simu") == ["--simulations"]
+    assert "--install-completion" in runner.invoke(app, ["--help"]).output
+    assert "--install-completion" not in runner.invoke(app, ["data", "--help"]).output
