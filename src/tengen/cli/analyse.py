@@ -25,7 +25,7 @@ EPILOGS = {
 [cyan]tengen analyse game.sgf --agent alphago:alphago9 --out annotated.sgf[/cyan]
 
 [cyan]tengen analyse game.pgn --agent zero:microchess --visits 800[/cyan]
-""",
+"""
 }
 _USUAL_VISITS, _USUAL_PLAYOUTS = 100, 3_000
 _SMALLEST_LOSS = 0.02  # of the chance to win that makes a mistake
@@ -130,33 +130,20 @@ def _show_review(found: "Review", file: Path, name: str, most: int, console: "Co
 
 
 def explain(
-    file: Annotated[
-        Path | None, typer.Argument(help="A record of a game: SGF, PGN for Microchess, ...", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(help="A record of a game: SGF, PGN for Microchess, ...")] = None,
     agent: Annotated[
-        str | None,
-        typer.Option(
-            "--agent", "-a", help="Spec of the agent; the game's usual opponent if not given.", show_default=False
-        ),
+        str | None, typer.Option("--agent", "-a", help="Spec of the agent; the game's usual opponent if not given.")
     ] = None,
     move: Annotated[
-        int | None,
-        typer.Option(
-            "--move", "-m", help="The position after so many moves; the last one if not given.", show_default=False
-        ),
+        int | None, typer.Option("--move", "-m", help="The position after so many moves; the last one if not given.")
     ] = None,
-    fen: Annotated[
-        str | None, typer.Option(help="Microchess: a position instead of a file.", show_default=False)
-    ] = None,
+    fen: Annotated[str | None, typer.Option(help="Microchess: a position instead of a file.")] = None,
     game: GameName = None,
     rules: Rules = None,
     komi: Komi = None,
     seed: Annotated[int, typer.Option(help="For what is random in the agent.")] = 1,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The picture, .png or .svg; beside the record if not given, FILE-moveK.png.", show_default=False
-        ),
+        Path | None, typer.Option(help="The picture, .png or .svg; beside the record if not given, FILE-moveK.png.")
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Only the table; draw no picture.")] = False,
 ) -> None:

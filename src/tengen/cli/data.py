@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from tengen.data.download import ArchiveSite
     from tengen.data.fetch import Patience, Watcher
 
-Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A dataset, as `tengen data build` makes it.", show_default=False)
-]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A dataset, as `tengen data build` makes it.")]
 
 
 class Collection(StrEnum):
@@ -39,19 +37,13 @@ def download(
         int | None,
         typer.Option("--games", "-n", min=1, help="How many games you need, newest first; all if not given."),
     ] = None,
-    years: Annotated[
-        str | None, typer.Option(help="Only these: 2016, 2016-2018, 2016- or -2018.", show_default=False)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the archives; records/kgs if not given.", show_default=False)
-    ] = None,
+    years: Annotated[str | None, typer.Option(help="Only these: 2016, 2016-2018, 2016- or -2018.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the archives; records/kgs if not given.")] = None,
     index_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Another index page: an address, or a saved file.", show_default=False),
+        str | None, typer.Option(metavar="URL", help="Another index page: an address, or a saved file.")
     ] = None,
     mirror: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Fetch the archives, and the index, from this folder.", show_default=False),
+        str | None, typer.Option(metavar="URL", help="Fetch the archives, and the index, from this folder.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Longest silence of the server, in seconds.")] = 30.0,
     attempts: Annotated[int, typer.Option(min=1, help="Give up after so many failures in a row.")] = 6,
@@ -105,11 +97,7 @@ def download(
 
 
 def _list(
-    place: "ArchiveSite",
-    games: int | None,
-    years: tuple[int, int] | None,
-    patience: "Patience",
-    timeout: float,
+    place: "ArchiveSite", games: int | None, years: tuple[int, int] | None, patience: "Patience", timeout: float
 ) -> None:
     """Print the archives that a download would need."""
     from tengen.data.download import list_archives
@@ -156,15 +144,11 @@ def _watcher(progress: Progress) -> "Watcher":
 
 def build(
     paths: Annotated[
-        list[Path],
-        typer.Argument(help="Folders, .sgf files, .tar.gz, .tar.bz2, .tar and .zip archives.", show_default=False),
+        list[Path], typer.Argument(help="Folders, .sgf files, .tar.gz, .tar.bz2, .tar and .zip archives.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the dataset.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the dataset.")],
     workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers", "-w", help="Processes that read records; one per CPU if not given.", show_default=False
-        ),
+        int | None, typer.Option("--workers", "-w", help="Processes that read records; one per CPU if not given.")
     ] = None,
     cluster: Cluster = None,
 ) -> None:
@@ -211,8 +195,7 @@ def _show_built(console: "Console", built: "Built") -> None:
 
 
 def stats(
-    folder: Folder,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
+    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False
 ) -> None:
     """Count the games of a dataset: sizes, ranks, years, results, handicaps, and the records left out.
 
@@ -265,13 +248,9 @@ def show(
     folder: Folder,
     game: Annotated[int, typer.Option("--game", "-g", help="Which game: 0 is the first.")] = 0,
     move: Annotated[
-        int | None,
-        typer.Option("--move", "-m", help="After how many moves; the end if not given.", show_default=False),
+        int | None, typer.Option("--move", "-m", help="After how many moves; the end if not given.")
     ] = None,
-    svg: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the board as an SVG picture instead.", show_default=False),
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the board as an SVG picture instead.")] = None,
 ) -> None:
     """Show a position of a game: the board, the next move, and what is known of the game.
 

@@ -58,10 +58,7 @@ _WARMED_UP = (
 def gtp(
     agent: Annotated[
         str,
-        typer.Option(
-            metavar="SPEC",
-            help="Who plays: random, alphabeta:depth=4, uct:playouts=10000, uct:seconds=1...",
-        ),
+        typer.Option(metavar="SPEC", help="Who plays: random, alphabeta:depth=4, uct:playouts=10000, uct:seconds=1..."),
     ] = "uct:playouts=10000",
     size: Size = None,
     rules: Rules = None,
@@ -139,8 +136,7 @@ def analysis(
         int, typer.Option(min=1, max=4096, help="Positions searched at a time, whose leaves are one batch.")
     ] = 64,
     report_as: Annotated[
-        str,
-        typer.Option(metavar="WHOSE", help="Whose numbers are reported: black, white or sidetomove."),
+        str, typer.Option(metavar="WHOSE", help="Whose numbers are reported: black, white or sidetomove.")
     ] = "black",
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same analysis.")] = None,
 ) -> None:

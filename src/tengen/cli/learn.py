@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @formerly(json_file="json")
 def evaluate(
     model: Annotated[str, typer.Argument(help="A policy model: a bundled one by name (go19), or a .safetensors file.")],
-    data: Annotated[Path, typer.Option(help="A dataset, as `tengen data build` makes it.", show_default=False)],
+    data: Annotated[Path, typer.Option(help="A dataset, as `tengen data build` makes it.")],
     split: Annotated[str, typer.Option(help="Which games: test, train or all.")] = "test",
     positions: Annotated[int, typer.Option(min=0, help="How many positions, drawn at random; 0 for all.")] = 20_000,
     min_rank: Annotated[
@@ -83,20 +83,14 @@ def evaluate(
 @formerly(json_file="json")
 def value_error(
     model: Annotated[str, typer.Argument(help="A model with a value: a bundled one by name, or a .safetensors file.")],
-    data: Annotated[
-        Path, typer.Option(help="Positions, as `tengen learn value` makes them (RUN/games).", show_default=False)
-    ],
+    data: Annotated[Path, typer.Option(help="Positions, as `tengen learn value` makes them (RUN/games).")],
     split: Annotated[str, typer.Option(help="Which games: test, train or all.")] = "test",
     positions: Annotated[int, typer.Option(min=0, help="How many positions, drawn at random; 0 for all.")] = 0,
     playouts: Annotated[int, typer.Option(min=1, help="Rollouts from each position, beside a single one.")] = 32,
-    fast: Annotated[
-        str, typer.Option(help="The fast policy of rollouts; empty: the bundled one for the board.", show_default=False)
-    ] = "",
+    fast: Annotated[str, typer.Option(help="The fast policy of rollouts; empty: the bundled one for the board.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the playouts.")] = 1,
     backend: Annotated[str, typer.Option(help="What runs the network: fastest, openvino, int8 or torch.")] = "fastest",
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw the errors by move here.", show_default=False)
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw the errors by move here.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Measure the value of a model on one position of each game, beside rollouts from the same positions.
@@ -144,9 +138,7 @@ def value_error(
 
 
 def ratings(
-    run: Annotated[
-        Path, typer.Argument(help="Directory of a run of `tengen learn zero`, finished or not.", show_default=False)
-    ],
+    run: Annotated[Path, typer.Argument(help="Directory of a run of `tengen learn zero`, finished or not.")],
     generations: Annotated[
         int, typer.Option(min=2, help="How many generations meet, the first and the last included.")
     ] = 8,
@@ -182,9 +174,7 @@ def ratings(
     console.print(f"Picture    {run / PICTURE_FILE}", markup=False, soft_wrap=True)
 
 
-def report(
-    run: Annotated[Path, typer.Argument(help="Directory of a run, finished or under way.", show_default=False)],
-) -> None:
+def report(run: Annotated[Path, typer.Argument(help="Directory of a run, finished or under way.")]) -> None:
     """Write report.html and curves.png into the directory of a run.
 
     Of a supervised run: curves of loss, accuracy and learning rate, accuracy by phase of the game, and a sheet of test

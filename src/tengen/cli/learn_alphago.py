@@ -16,6 +16,7 @@ from tengen.cli.options import (
     cluster_hosts,
     command_line,
     preset_option,
+    run_option,
     takes_config,
     takes_settings,
 )
@@ -97,15 +98,7 @@ ALPHAGO_PANELS: Final = {
 @takes_config(SupervisedConfig, SUPERVISED_PANELS)
 def supervised(
     config: SupervisedConfig,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Directory of the run; runs/ENCODER-NETWORK-DIGEST if not given, the digest being of all settings.",
-            show_default=False,
-        ),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/ENCODER-NETWORK-DIGEST")] = None,
     cluster: Cluster = None,
     workers: Annotated[
         int,
@@ -116,9 +109,9 @@ def supervised(
         ),
     ] = 0,
 ) -> None:
-    """Train a network to predict the moves of game records, and with value=yes who won.
+    """Train a network to predict the moves of game records, and with value=yes the winner.
 
-    Test games are set apart by a hash of the game, and validation is always on the same test positions. The run
+    The train/test split is a hash of the game, and validation is always on the same test positions. The run
     directory gets the models (best and last), metrics.jsonl, TensorBoard files and report.html.
     You can stop a run at any time, even by kill -9 or a power cut: [bold]run the same command to resume[/bold].
 
@@ -155,8 +148,8 @@ def supervised(
 
 
 def fast_policy(
-    data: Annotated[Path, typer.Option("--data", "-d", help="Folder of the dataset.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)],
+    data: Annotated[Path, typer.Option("--data", "-d", help="Folder of the dataset.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")],
     games: Annotated[int, typer.Option(help="Games to draw; 0 for all.")] = 0,
     passes: Annotated[int, typer.Option(help="How often to go through them.")] = 1,
     rate: Annotated[float, typer.Option(help="Learning rate at the beginning; it falls to zero.")] = 0.2,
@@ -195,12 +188,7 @@ def fast_policy(
 @takes_config(ReinforceConfig, REINFORCE_PANELS, names=REINFORCE_NAMES)
 def reinforce(
     config: ReinforceConfig,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Directory of the run; runs/MODEL-reinforce if not given.", show_default=False
-        ),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/MODEL-reinforce")] = None,
     cluster: Cluster = None,
 ) -> None:
     """Improve a policy by playing against its own earlier versions: stage 2 of AlphaGo (Silver et al. 2016).
@@ -248,11 +236,8 @@ def reinforce(
 
 
 @takes_config(ValueConfig, VALUE_PANELS)
-def value(
-    config: ValueConfig,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.", show_default=False)],
-) -> None:
-    """Play games between policies, keep one position of each, and train a network to predict who wins.
+def value(config: ValueConfig, out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.")]) -> None:
+    """Play games between policies, keep one position of each, and train a network to predict the winner.
 
     As in AlphaGo (Silver et al. 2016): the supervised policy plays up to move U - 1, move U is drawn at random, and the
     policy that learned by reinforcement plays to the end; the position after move U is the one to learn from. The value
@@ -287,10 +272,7 @@ def value(
 def alphago(
     given: dict[str, Any],
     preset: Annotated[str | None, preset_option(PRESETS)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Directory of the run; runs/alphago-PRESET if not given.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/alphago-PRESET")] = None,
     cluster: Cluster = None,
 ) -> None:
     """Learn Go as AlphaGo did: a policy and a fast policy from records, policy gradient, a value, search.
@@ -315,7 +297,9 @@ def alphago(
     config = _configuration(preset, out, given)
     folder = Path("runs", f"alphago-{config.preset}") if out is None else out
     base = preset_config(config.preset) if config.preset else AlphaGoConfig()
-    command = command_line("tengen learn alphago", config, base, preset=config.preset, out=folder, cluster=cluster)
+    command = command_line(
+        "tengen learn alphago", config, base, preset=config.preset or None, out=folder, cluster=cluster
+    )
     with learning(folder, f"{config.size}x{config.size}, komi {config.komi:g}; {config.network}", command) as progress:
         begun = ""
 
@@ -354,10 +338,7 @@ def sweep(
     grid: Annotated[
         bool, typer.Option("--grid", help="Try all combinations; else one thing is varied at a time.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Directory of the sweep; runs/sweep-DATA if not given.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/sweep-DATA")] = None,
 ) -> None:
     """Compare encoders, networks and optimisers: each run has the same positions and the same validation.
 

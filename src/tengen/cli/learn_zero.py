@@ -14,6 +14,7 @@ from tengen.cli.options import (
     command_line,
     hosts_at,
     preset_option,
+    run_option,
     takes_settings,
 )
 from tengen.cli.progress import Progress, print_places
@@ -52,11 +53,7 @@ ZERO_PANELS: Final = {
     "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
     "Machine": ("threads", "device", "overlap", "backend", "calibration", "checkpoint"),
 }
-ZERO_NAMES: Final = {
-    "positions": "round_positions",
-    "warm_up": "warm_up_steps",
-    "checkpoint": "checkpoint_minutes",
-}
+ZERO_NAMES: Final = {"positions": "round_positions", "warm_up": "warm_up_steps", "checkpoint": "checkpoint_minutes"}
 GENERATIONS_PANELS: Final = {
     BASIC: (
         *("generations", "first_games", "games", "game", "size", "rules", "komi", "network", "both"),
@@ -73,7 +70,7 @@ GENERATIONS_NAMES: Final = {"policy": "policy_head", "rate_limit": "random_share
 
 @contextmanager
 def learning(folder: Path, what: str, command: str) -> Iterator[Progress]:
-    """Announce a run, show its progress, and on Ctrl-C say by which command it resumes."""
+    """Announce a run, show its progress, and on Ctrl-C print the command that resumes it."""
     typer.echo(f"{'Resuming' if (folder / CONFIG_FILE).exists() else 'Run'} {folder}", err=True)
     typer.echo(f"{what}; all settings: {folder / CONFIG_FILE}", err=True)
     with Progress() as progress, progress.resumable(folder, command):
@@ -84,10 +81,7 @@ def learning(folder: Path, what: str, command: str) -> Iterator[Progress]:
 def zero(
     given: dict[str, Any],
     preset: Annotated[str | None, preset_option(PRESETS)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Directory of the run; runs/PRESET if not given.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/PRESET")] = None,
     cluster: Cluster = None,
 ) -> None:
     """Learn a game from nothing but its rules, as AlphaGo Zero did.
@@ -128,15 +122,12 @@ def zero(
 def generations(
     given: dict[str, Any],
     preset: Annotated[str | None, preset_option(GENERATIONS_PRESETS)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Directory of the run; runs/PRESET-kKOMI if not given.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, run_option("runs/PRESET-kKOMI")] = None,
     cluster: Cluster = None,
 ) -> None:
     """Make generations of value networks, as in the Simple-Go lecture (Monte-Carlo policy iteration).
 
-    Generation 1 learns who wins from random games. Each further one learns from games of the last: with the best value
+    Generation 1 learns the winners of random games. Each further one learns from games of the last: with the best value
     one ply ahead, and with exploration. Thousands of games go side by side. The run directory gets the networks of each
     generation and player (models/black-01.safetensors, ...), metrics.jsonl, TensorBoard files and curves.png.
     You can stop a run at any time, even by kill -9 or a power cut: [bold]run the same command to resume[/bold]; with

@@ -42,7 +42,7 @@ EXAMPLES = (
     ("tengen web", "the same and more in your browser"),
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
-    ("tengen tournament random alphabeta uct zero:go9", "and who is the strongest of several?"),
+    ("tengen tournament random alphabeta uct zero:go9", "the strongest of several"),
     ("tengen explain game.sgf --move 30 --agent zero:go9", "what a network and its search see there"),
     ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
     ("tengen play --game microchess", "chess on a board of 4 x 5"),
@@ -167,8 +167,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def tengen(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
 ) -> None:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 @formerly(json_file="json")
 def match(
-    a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="Spec of the second agent.", show_default=False)],
+    a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.")],
+    b: Annotated[str, typer.Argument(help="Spec of the second agent.")],
     game: GameName = None,
     size: Size = None,
     rules: Rules = None,
@@ -60,8 +60,7 @@ def match(
     workers: Workers = None,
     cluster: Cluster = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.")
     ] = None,
     json_file: JsonFile = None,
 ) -> None:

@@ -102,12 +102,9 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the file.")] = Path("models"),
     opponent: Annotated[str, typer.Option(help="Spec of the opponent in the smoke match.")] = "random",
     games: Annotated[int, typer.Option(min=0, help="Games of the smoke match; 0: no match.")] = 6,
-    strength: Annotated[
-        str, typer.Option(help="A line for the card about how strong the model is.", show_default=False)
-    ] = "",
+    strength: Annotated[str, typer.Option(help="A line for the card about how strong the model is.")] = "",
     data: Annotated[
-        Path | None,
-        typer.Option(help="A dataset of game records to find the int8 ranges on, for a model without any."),
+        Path | None, typer.Option(help="A dataset of game records to find the int8 ranges on, for a model without any.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of this name.")] = False,
 ) -> None:

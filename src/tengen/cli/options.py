@@ -100,40 +100,27 @@ GAMES = "go, microchess or tictactoe"
 
 GameName = Annotated[
     str | None,
-    typer.Option(
-        "--game",
-        help=f"The game: {GAMES}; if not given, the one that an agent's model learned, or go.",
-        show_default=False,
-    ),
+    typer.Option("--game", help=f"The game: {GAMES}; if not given, the one that an agent's model learned, or go."),
 ]
-Size = Annotated[
-    int | None, typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.", show_default=False)
-]
+Size = Annotated[int | None, typer.Option(help="Go: board size, 2 to 25; 9 if not given, 5 for simple-go.")]
 Rules = Annotated[
     str | None,
     typer.Option(
         help="Go: chinese, japanese, aga, new-zealand, tromp-taylor or simple-go; chinese if not given. "
-        "Microchess: standard or ncsoft; standard if not given.",
-        show_default=False,
+        "Microchess: standard or ncsoft; standard if not given."
     ),
 ]
 Komi = Annotated[
     float | None,
-    typer.Option(
-        help="Go: White's points for moving second; the rule set's if not given, 0.5 with handicap.",
-        show_default=False,
-    ),
+    typer.Option(help="Go: White's points for moving second; the rule set's if not given, 0.5 with handicap."),
 ]
 Handicap = Annotated[
-    int | None,
-    typer.Option(help="Go: stones that Black has on the board before White begins, 2 to 9.", show_default=False),
+    int | None, typer.Option(help="Go: stones that Black has on the board before White begins, 2 to 9.")
 ]
 DoubleStep = Annotated[
     bool | None,
     typer.Option(
-        "--double-step/--no-double-step",
-        help="Microchess: may a pawn step two squares at first? It may if not given.",
-        show_default=False,
+        "--double-step/--no-double-step", help="Microchess: may a pawn step two squares at first? It may if not given."
     ),
 ]
 OtherOptions = Annotated[
@@ -179,30 +166,22 @@ def choose_options(game: "Game", given: Mapping[str, Any], specs: Sequence[str])
 
 OpeningMoves = Annotated[
     int | None,
-    typer.Option(
-        help="Random moves that each pair of games begins with; 2 in Go and 4 in Microchess if not given.",
-        show_default=False,
-    ),
+    typer.Option(help="Random moves that each pair of games begins with; 2 in Go and 4 in Microchess if not given."),
 ]
 MaxMoves = Annotated[
     int | None,
     typer.Option(
         help="End a game after so many moves. Go: it is scored; 4 x size x size, at least 200, if not given. "
-        "Microchess: it is a draw; 400 if not given.",
-        show_default=False,
+        "Microchess: it is a draw; 400 if not given."
     ),
 ]
 Seconds = Annotated[
-    float | None,
-    typer.Option(help="Ask all agents to think no longer per move; no clock if not given.", show_default=False),
+    float | None, typer.Option(help="Ask all agents to think no longer per move; no clock if not given.")
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers",
-        "-w",
-        help="Games under way at once; one per CPU if not given, with --cluster one per core of it.",
-        show_default=False,
+        "--workers", "-w", help="Games under way at once; one per CPU if not given, with --cluster one per core of it."
     ),
 ]
 
@@ -213,7 +192,6 @@ Cluster = Annotated[
         metavar="ADDRESS",
         help="Let a Ray cluster do the work: local, auto (the one that this machine is a node of) or HOST:PORT; "
         "see docs/cluster.md. This machine alone if not given.",
-        show_default=False,
         rich_help_panel="Machine",
     ),
 ]
@@ -234,8 +212,7 @@ def cluster_hosts(cluster: str | None, device: str = "cpu") -> "Hosts | None":
 
 
 JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json-file", metavar="FILE", help="Also write the result to this file.", show_default=False),
+    Path | None, typer.Option("--json-file", metavar="FILE", help="Also write the result to this file.")
 ]
 """For commands that are `formerly(json_file="json")`; `--json` is a flag elsewhere, which prints JSON."""
 
@@ -244,11 +221,7 @@ JsonFile = Annotated[
 
 
 def takes_config(
-    config: type[Config],
-    panels: Panels,
-    without: Sequence[str] = (),
-    names: Names = _NO_NAMES,
-    **defaults: Any,
+    config: type[Config], panels: Panels, without: Sequence[str] = (), names: Names = _NO_NAMES, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator for a command whose first argument is a configuration: typer sees its fields as options instead.
 
@@ -298,9 +271,14 @@ def takes_settings(
     return decorate
 
 
+def run_option(usual: str) -> Any:
+    """The option that names the directory of a run."""
+    return typer.Option("--out", "-o", help=f"Directory of the run; {usual} if not given.")
+
+
 def preset_option(presets: Mapping[str, Any]) -> Any:
     """The option that names a preset."""
-    return typer.Option("--preset", "-p", help=f"What to learn: {', '.join(presets)}.", show_default=False)
+    return typer.Option("--preset", "-p", help=f"What to learn: {', '.join(presets)}.")
 
 
 def command_line(command: str, config: Any, base: Any = None, names: Names = _NO_NAMES, **others: Any) -> str:

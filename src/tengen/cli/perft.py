@@ -15,20 +15,14 @@ def perft(
     game: Annotated[str, typer.Argument(help=f"The game: {GAMES}.")] = "microchess",
     depth: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=9,
-            help="How many moves deep; 6, or fewer where that is millions, if not given.",
-            show_default=False,
-        ),
+        typer.Option(min=1, max=9, help="How many moves deep; 6, or fewer where that is millions, if not given."),
     ] = None,
     size: Size = None,
     rules: Rules = None,
     double_step: DoubleStep = None,
     option: OtherOptions = None,
     fen: Annotated[
-        str | None,
-        typer.Option(help="Microchess: the position to begin with; the start if not given.", show_default=False),
+        str | None, typer.Option(help="Microchess: the position to begin with; the start if not given.")
     ] = None,
 ) -> None:
     """Count the sequences of legal moves, depth by depth, with the time each took.

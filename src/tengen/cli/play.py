@@ -46,17 +46,15 @@ def play(
     color: Annotated[
         str | None,
         typer.Option(
-            help="Your side: black or white, or what the game calls them; who moves first if not given. "
-            "none: watch the bot play itself.",
-            show_default=False,
+            help="Your side: black or white, or what the game calls them; the first mover's if not given. "
+            "none: watch the bot play itself."
         ),
     ] = None,
     opponent: Annotated[
         str | None,
         typer.Option(
             help="Spec of the bot, or human: two people share the keyboard. Go: uct:seconds=1 if not given; "
-            "Microchess: zero:microchess,seconds=1.",
-            show_default=False,
+            "Microchess: zero:microchess,seconds=1."
         ),
     ] = None,
     rules: Rules = None,
@@ -64,20 +62,14 @@ def play(
     handicap: Handicap = None,
     double_step: DoubleStep = None,
     option: OtherOptions = None,
-    load: Annotated[
-        Path | None, typer.Option(help="Resume the game in this file (SGF, PGN, ...).", show_default=False)
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Keep the game in this file when you leave.", show_default=False)
-    ] = None,
+    load: Annotated[Path | None, typer.Option(help="Resume the game in this file (SGF, PGN, ...).")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the game in this file when you leave.")] = None,
     hint: Annotated[
-        str | None,
-        typer.Option(help="Spec of the bot that gives hints; as for --opponent if not given.", show_default=False),
+        str | None, typer.Option(help="Spec of the bot that gives hints; as for --opponent if not given.")
     ] = None,
     delay: Annotated[float, typer.Option(help="Seconds between moves when you watch.", min=0, max=60)] = 0.0,
     seed: Annotated[
-        int | None,
-        typer.Option(help="The same seed gives the same bot, where it thinks by playouts.", show_default=False),
+        int | None, typer.Option(help="The same seed gives the same bot, where it thinks by playouts.")
     ] = None,
 ) -> None:
     """Play a game in the terminal.

@@ -77,7 +77,7 @@ class Progress:
 
     @contextmanager
     def resumable(self, folder: Path, command: str = "") -> Iterator[None]:
-        """For the work of a run: on Ctrl-C say that it is saved, and how to resume it."""
+        """For the work of a run: on Ctrl-C print that it is saved, and how to resume it."""
         try:
             yield
         except KeyboardInterrupt:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROOF_FILE = "proof.safetensors"
 
-Moves = Annotated[str, typer.Option(help='Moves to begin with, as in "C3 C2".', show_default=False)]
+Moves = Annotated[str, typer.Option(help='Moves to begin with, as in "C3 C2".')]
 
 
 def go(
@@ -40,23 +40,21 @@ def go(
         typer.Option(min=0.01, help="Memory for the tables, in GB; with --cluster, so much again for each worker."),
     ] = 1.0,
     threads: Annotated[
-        int,
-        typer.Option(min=0, help="Searches side by side on 5x5; 0: one a core. With --cluster, workers at most."),
+        int, typer.Option(min=0, help="Searches side by side on 5x5; 0: one a core. With --cluster, workers at most.")
     ] = 0,
     guide: Annotated[
         str | None,
         typer.Option(help="An agent whose values of moves decide where to search first on 5x5, as in value:RUN."),
     ] = None,
     leaf_nodes: Annotated[int, typer.Option(min=1, help="Nodes of each search on 5x5.")] = 50_000,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Stop after so many nodes.", show_default=False)] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Stop after so many nodes.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for tables and proof, in solutions if not given.", show_default=False),
+        Path | None, typer.Option("--out", "-o", help="Folder for tables and proof, in solutions if not given.")
     ] = None,
     proof: Annotated[bool, typer.Option(help="Whether to write the winning strategy.")] = True,
     cluster: Cluster = None,
 ) -> None:
-    """Find out who wins by force, and write the winning strategy.
+    """Find the player who can force a win, and write the winning strategy.
 
     Boards up to 4x4 are solved whole. On 5x5 many searches run side by side until one player is found to win: you
     can stop them at any time, and [bold]run the same command to resume[/bold].

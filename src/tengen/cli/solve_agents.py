@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Size = Annotated[int, typer.Option(min=2, max=5, help="Board size.")]
 Rules = Annotated[str, typer.Option(help="A rule set that counts area: simple-go, chinese, tromp-taylor, ...")]
-Komi = Annotated[float | None, typer.Option(help="White's points; the rule set's if not given.", show_default=False)]
+Komi = Annotated[float | None, typer.Option(help="White's points; the rule set's if not given.")]
 FromMove = Annotated[int, typer.Option(min=0, help="How many moves are played before a position is taken.")]
 Noise = Annotated[float, typer.Option(min=0, max=1, help="The share of random moves in the games.")]
 Nodes = Annotated[int, typer.Option(min=1, help="How many nodes the solver may search for each verdict.")]
@@ -25,7 +25,7 @@ Memory = Annotated[float, typer.Option(min=0.01, help="Memory for the solver's t
 
 
 def judge(
-    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="The agents.", show_default=False)],
+    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="The agents.")],
     size: Size = 5,
     rules: Rules = "simple-go",
     komi: Komi = None,
@@ -37,7 +37,7 @@ def judge(
     nodes: Nodes = 300_000,
     memory: Memory = 1.0,
     seed: Annotated[int, typer.Option(help="Another seed gives other positions.")] = 1,
-    csv: Annotated[Path | None, typer.Option(help="Write the table to this file too.", show_default=False)] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table to this file too.")] = None,
     examples: Annotated[int, typer.Option(min=0, help="How many mistakes of each agent to show.")] = 1,
 ) -> None:
     """Measure how often agents throw away positions of Go that are won for them.
@@ -112,21 +112,19 @@ def _mistakes_csv(measured: "Mapping[str, Mistakes]") -> bytes:
 
 
 def hold(
-    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="The agents.", show_default=False)],
+    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="The agents.")],
     size: Size = 5,
     rules: Rules = "simple-go",
     komi: Komi = None,
     games: Annotated[int, typer.Option("--games", "-n", min=1, help="Games of each agent.")] = 100,
-    opponent: Annotated[str, typer.Option(help="Who defends; exact, if not given.", show_default=False)] = "",
+    opponent: Annotated[str, typer.Option(help="Who defends; exact, if not given.")] = "",
     opening: Annotated[
         tuple[int, int], typer.Option(min=0, help="The fewest and the most random moves of an opening.")
     ] = (6, 12),
     nodes: Nodes = 300_000,
     memory: Memory = 1.0,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the games that were not won to this folder.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the games that were not won to this folder.")] = None,
 ) -> None:
     """Let agents play positions that are won for them, by the exact solver, against exact play.
 
@@ -192,7 +190,7 @@ def hold(
 
 
 def generations(
-    run: Annotated[Path, typer.Argument(help="Directory of `tengen learn generations`.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="Directory of `tengen learn generations`.")],
     positions: Annotated[
         int, typer.Option("--positions", "-n", min=1, help="Positions to sample, of each generation.")
     ] = 200,
@@ -202,8 +200,7 @@ def generations(
     memory: Memory = 1.0,
     seed: Annotated[int, typer.Option(help="Another seed gives other positions.")] = 1,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for table and picture; crosstable/ in RUN if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for table and picture; crosstable/ in RUN if not given.")
     ] = None,
 ) -> None:
     """Measure how often the greedy player of each generation throws away games of Go that it has won.

@@ -35,7 +35,7 @@ def build(
     double_step: Step = True,
     workers: Threads = None,
 ) -> None:
-    """Solve every endgame with up to so many pieces: who wins, and in how many moves.
+    """Solve every endgame with up to so many pieces: the winner, and the number of moves.
 
     About a minute of work and 20 MB for five pieces. [bold]Run the same command to resume[/bold] a stopped build.
 
@@ -308,6 +308,5 @@ def _show_facts(console: "Console", facts: "list[TableFacts]", double_step: bool
 
 
 tables = group(
-    "Make and ask exact endgame tables of Microchess.",
-    {"build": build, "check": check, "show": show, "judge": judge},
+    "Make and ask exact endgame tables of Microchess.", {"build": build, "check": check, "show": show, "judge": judge}
 )

@@ -53,10 +53,7 @@ class _AgentsByDefault(TyperGroup):
 
 def agents(
     specs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[NAME=]SPEC...", help="The agents, each with a short name if you like.", show_default=False
-        ),
+        list[str], typer.Argument(metavar="[NAME=]SPEC...", help="The agents, each with a short name if you like.")
     ],
     game: GameName = None,
     size: Size = None,
@@ -76,8 +73,7 @@ def agents(
     workers: Workers = None,
     cluster: Cluster = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for games, tables and pictures; tournaments/... if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for games, tables and pictures; tournaments/... if not given.")
     ] = None,
 ) -> None:
     """Play a round robin of agents, and rate them.
@@ -210,10 +206,7 @@ def _cell(standings: "Standings", player: "Standing", rival: "Standing", points:
 
 
 def generations(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Directories of `tengen learn generations`.", show_default=False),
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of `tengen learn generations`.")],
     games: Annotated[int, typer.Option("--games", "-n", help="Games of each pair.")] = 1000,
     random_moves: Annotated[int, typer.Option(help="Random moves that each game begins with.")] = 2,
     komi: Annotated[
@@ -221,12 +214,9 @@ def generations(
         typer.Option(help="Go: play at this komi; several are possible. That of the run if not given."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings.")] = 1,
-    workers: Annotated[
-        int, typer.Option("--workers", "-w", help="Threads that play; 0: one a core.", show_default=False)
-    ] = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Threads that play; 0: one a core.")] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for tables and pictures; crosstable/ in RUN if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for tables and pictures; crosstable/ in RUN if not given.")
     ] = None,
 ) -> None:
     """Play a round robin of the generations of a run, random moves (generation 0) included.

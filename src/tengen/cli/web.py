@@ -28,8 +28,7 @@ def web(
     port: Annotated[int, typer.Option(help="The port to listen on; 0: any that is free.", min=0, max=65535)] = 8361,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     token: Annotated[
-        str | None,
-        typer.Option(help="The token that pages need; a new one at every start if not given.", show_default=False),
+        str | None, typer.Option(help="The token that pages need; a new one at every start if not given.")
     ] = None,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let in every user and program of this machine without a token.")
