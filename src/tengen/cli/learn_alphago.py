@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tengen.cli.learn_zero import learning
 from tengen.cli.options import (
     BASIC,
     Cluster,
@@ -20,7 +19,7 @@ from tengen.cli.options import (
     takes_config,
     takes_settings,
 )
-from tengen.cli.progress import Progress, print_places
+from tengen.cli.progress import Progress, learning, print_places
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.run_directory import CONFIG_FILE

@@ -1,7 +1,6 @@
 """Learning from nothing but the rules: `tengen learn zero` and `tengen learn generations`."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,7 +16,7 @@ from tengen.cli.options import (
     run_option,
     takes_settings,
 )
-from tengen.cli.progress import Progress, print_places
+from tengen.cli.progress import Progress, learning, print_places
 from tengen.learn.generations_config import PRESETS as GENERATIONS_PRESETS
 from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_config import preset_config as generations_preset
@@ -66,15 +65,6 @@ GENERATIONS_PANELS: Final = {
     "Machine": ("threads", "device", "loaders", "backend", "bf16", "checkpoint", "keep"),
 }
 GENERATIONS_NAMES: Final = {"policy": "policy_head", "rate_limit": "random_share"}
-
-
-@contextmanager
-def learning(folder: Path, what: str, command: str) -> Iterator[Progress]:
-    """Announce a run, show its progress, and on Ctrl-C print the command that resumes it."""
-    typer.echo(f"{'Resuming' if (folder / CONFIG_FILE).exists() else 'Run'} {folder}", err=True)
-    typer.echo(f"{what}; all settings: {folder / CONFIG_FILE}", err=True)
-    with Progress() as progress, progress.resumable(folder, command):
-        yield progress
 
 
 @takes_settings(ZeroConfig, ZERO_PANELS, PRESETS, without=("preset",), names=ZERO_NAMES)
@@ -224,7 +214,9 @@ class ZeroDisplay:
         asked = self._config.hours * 3600
         left = f" of {clock(asked)}, {clock(max(0.0, asked - now.seconds))} left" if asked else ""
         panel = self._panel() if self._progress.console.is_terminal else None
-        self._progress.update(f"round {now.iteration}  {now.phase}  {clock(now.seconds)}{left}", now.share, panel)
+        text = f"round {now.iteration}  {now.phase} {now.share:.0%}  {clock(now.seconds)}{left}"
+        endless = not (self._config.hours or self._config.iterations)
+        self._progress.update(text, now.share if endless else now.done, panel)
 
     def _panel(self) -> "Panel":
         from rich.panel import Panel

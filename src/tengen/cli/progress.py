@@ -91,6 +91,17 @@ class Progress:
         return self._bar if self._above is None else Group(self._above, self._bar)
 
 
+@contextmanager
+def learning(folder: Path, what: str, command: str) -> Iterator[Progress]:
+    """Announce a run of `tengen learn`, show its progress, and on Ctrl-C print the command that resumes it."""
+    from tengen.learn.run_directory import CONFIG_FILE
+
+    typer.echo(f"{'Resuming' if (folder / CONFIG_FILE).exists() else 'Run'} {folder}", err=True)
+    typer.echo(f"{what}; all settings: {folder / CONFIG_FILE}", err=True)
+    with Progress() as progress, progress.resumable(folder, command):
+        yield progress
+
+
 def print_places(folder: Path, **files: str) -> None:
     """Print where the results of a command are."""
     for name, file in files.items():
