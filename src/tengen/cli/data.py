@@ -66,13 +66,10 @@ def download(
     What is there, without fetching it:
     [cyan]tengen data download --dry-run[/cyan]
     """
-    from rich.console import Console
-
     from tengen.data.download import ArchiveSite, download_kgs
     from tengen.data.fetch import Patience
     from tengen.data.kgs_index import parse_years
 
-    console = Console(stderr=True, highlight=False)
     place = ArchiveSite.at(index_url, mirror)
     span = None if years is None else parse_years(years)
     patience = Patience(attempts)
@@ -80,17 +77,11 @@ def download(
         _list(place, games, span, patience, timeout)
         return
     folder = Path("records") / source.value if out is None else out
-    try:
-        with Progress() as progress:
-            watcher = _watcher(progress)
-            result = download_kgs(
-                folder, games, span, source=place, patience=patience, watcher=watcher, timeout=timeout
-            )
-    except KeyboardInterrupt:
-        console.print("[yellow]Stopped: run the same command to resume.[/yellow]")
-        raise typer.Exit(130) from None
-    if games is not None and result.games < games:
-        console.print(f"[yellow]There are only {result.games:,} games where you asked for {games:,}.[/yellow]")
+    with Progress(engine=False) as progress, progress.resumable(folder):
+        watcher = _watcher(progress)
+        result = download_kgs(folder, games, span, source=place, patience=patience, watcher=watcher, timeout=timeout)
+        if games is not None and result.games < games:
+            progress.say(f"There are only {result.games:,} games where you asked for {games:,}.", "yellow")
     typer.echo(
         f"{result.games:,} games in {len(result.paths)} archives in {folder}, {result.fetched} of them fetched now"
     )
@@ -104,7 +95,7 @@ def _list(
     from tengen.data.fetch import open_client
     from tengen.data.kgs_index import choose_archives
 
-    with open_client(timeout) as client, Progress() as progress:
+    with open_client(timeout) as client, Progress(engine=False) as progress:
         chosen = choose_archives(list_archives(client, place, patience, _watcher(progress)), games, years)
     for archive in chosen:
         typer.echo(f"{archive.period:<8} {archive.games:>7,} games  {next(iter(archive.urls.values()))}")

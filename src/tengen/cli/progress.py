@@ -29,7 +29,8 @@ def say_if_cold() -> None:
 class Progress:
     """The display of a command: `with Progress() as progress: progress.update("playing", 0.5)`."""
 
-    def __init__(self, console: "Console | None" = None) -> None:
+    def __init__(self, console: "Console | None" = None, engine: bool = True) -> None:
+        """`engine`: whether the work runs compiled kernels, for which the first use has to wait."""
         from rich.console import Console
         from rich.live import Live
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -48,12 +49,13 @@ class Progress:
             expand=True,
         )
         self._task = self._bar.add_task("preparing", total=None)
-        self._done = 0.0
+        self._engine, self._done = engine, 0.0
         self._above: RenderableType | None = None
         self._live = Live(get_renderable=self._view, console=self.console, transient=True)
 
     def __enter__(self) -> Self:
-        say_if_cold()
+        if self._engine:
+            say_if_cold()
         if self.console.is_terminal:
             self._live.start()
         return self
