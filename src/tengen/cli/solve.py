@@ -114,9 +114,9 @@ def go(
     ):
         solver = Solver(size, state.rules, memory * 2 / len(claims))
         trees = [open_tree(solver, state, one, hints, folder, console) for one in claims]
-        with leaf_workers(hosts, threads, solver) as workers:
+        with leaf_workers(hosts, threads, solver) as workers, Progress() as progress:
             effort = Effort(threads or cores(), leaf_nodes, nodes, workers)
-            proven = search_trees(solver, trees, folder, effort, Screen(console, run, interrupted))
+            proven = search_trees(solver, trees, folder, effort, Screen(progress, run, interrupted))
         for tree in trees:
             show_replies(tree, state, console)
         console.print(f"Nodes      {solver.nodes:,}")
