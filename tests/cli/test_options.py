@@ -1,5 +1,6 @@
 """What the commands share: former names of options, the short help and the long one, completion."""
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -13,10 +14,25 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.cli.options import BASIC, command_line, formerly, group
-from tengen.learn.zero_config import preset_config
+from tengen.learn import alphago_config, generations_config, zero_config
+from tengen.learn.alphago_config import AlphaGoConfig
+from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
+from tengen.learn.reinforce_config import ReinforceConfig
+from tengen.learn.supervised_config import SupervisedConfig
+from tengen.learn.value_config import ValueConfig
+from tengen.learn.zero_config import ZeroConfig, preset_config
 
 runner = CliRunner()
-LEARNING = ("alphago", "generations", "reinforce", "supervised", "sweep", "value", "zero")
+CONFIGURATIONS = {
+    "alphago": AlphaGoConfig,
+    "generations": GenerationsConfig,
+    "reinforce": ReinforceConfig,
+    "supervised": SupervisedConfig,
+    "sweep": SupervisedConfig,
+    "value": ValueConfig,
+    "zero": ZeroConfig,
+}
+PRESETS = {"alphago": alphago_config.PRESETS, "generations": generations_config.PRESETS, "zero": zero_config.PRESETS}
 
 
 def test_former_names_are_read_and_not_shown() -> None:
@@ -57,7 +73,7 @@ def test_every_former_name_stands_for_an_option_that_is_there(command: str, form
         assert names[name] in options and name not in options
 
 
-@pytest.mark.parametrize("command", LEARNING)
+@pytest.mark.parametrize("command", CONFIGURATIONS)
 def test_the_help_has_the_basic_settings_and_help_all_the_rest(command: str) -> None:
     options = get_command(app).commands["learn"].commands[command].params  # type: ignore[attr-defined]
     panels = {one.opts[0]: getattr(one, "rich_help_panel", None) for one in options}
@@ -68,10 +84,32 @@ def test_the_help_has_the_basic_settings_and_help_all_the_rest(command: str) -> 
         assert set(re.findall(r"^│[ *]*(--[a-z0-9-]+)", help, re.MULTILINE)) - {"--help"} == shown
 
 
+@pytest.mark.parametrize("command", CONFIGURATIONS)
+def test_every_setting_is_an_option_with_its_panel_help_and_default(command: str) -> None:
+    found = get_command(app).commands["learn"].commands[command]  # type: ignore[attr-defined]
+    options = {option.name: option for option in found.params}
+    fields = {field.name: field for field in dataclasses.fields(CONFIGURATIONS[command])}
+    missing = {"preset", *UNUSED_SETTINGS} if command in PRESETS else set()
+    missing |= {"encoder", "network", "optimizer", "batch", "start_from", "patience"} if command == "sweep" else set()
+    assert fields.keys() - options.keys() <= missing
+    for name in fields.keys() & options.keys() - {"preset"}:
+        option, usual = options[name], fields[name].default
+        assert option.help and option.rich_help_panel
+        if command not in PRESETS and command != "sweep":
+            assert option.required == (usual is dataclasses.MISSING)
+            assert option.required or option.default == usual or usual != usual
+        for preset, settings in PRESETS.get(command, {}).items():
+            shown = {True: "yes", False: "no"}[settings[name]] if isinstance(usual, bool) and name in settings else None
+            shown = str(settings.get(name, usual)) if shown is None else shown
+            assert settings.get(name, usual) == usual or f"{preset} {shown}" in option.help
+
+
 def test_a_command_line_has_the_names_of_the_options() -> None:
     config = preset_config("go5", {"positions": 7, "overlap": False})
     line = command_line("tengen", config, preset_config("go5"), {"positions": "round_positions"}, out="x", cluster=None)
     assert line == "tengen --round-positions 7 --no-overlap --out x"
+    line = command_line("tengen", SupervisedConfig("my data", bf16=False, min_rank=1, network="residual:blocks=1"))
+    assert line == "tengen --data 'my data' --network residual:blocks=1 --no-bf16 --min-rank 1"
 
 
 def test_the_shell_completes_commands_and_options() -> None:
