@@ -241,9 +241,9 @@ class SelfPlayWorker:
         game.judge(games, count, legal, over, results)
         game.copy(games, alone, self._games, index)
         self._legal[index], self._over[index], self._results[index] = legal, over, results
-        over = index[self._over[index]]  # random moves may end a game before it has begun
-        if len(over):
-            self._begin(over)
+        too_short = index[over]  # random moves may end a game before it has begun
+        if len(too_short):
+            self._begin(too_short)
         self._resigns[index] = self._rng.random(len(index)) >= self.settings.resign_keep
 
 
