@@ -83,7 +83,7 @@ def learn_supervised(
     out = Path(out)
     _check_before_writing(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)))
+    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)), kind="supervised")
     try:
         with _reporting(out, on_progress, report) as report_and_write:
             if hosts is None:

@@ -74,7 +74,7 @@ def learn_zero(
     find_device(config.device)
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
-    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()))
+    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()), kind="zero")
     try:
         loop = _Loop(config, run)
         if changed:
