@@ -100,6 +100,13 @@ def test_a_configuration_as_a_command_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["supervised", "value", "reinforce", "generations", "zero", "alphago", "sweep"])
+def test_every_setting_is_in_a_panel_of_the_help(name: str) -> None:
+    command = get_command(app).commands["learn"].commands[name]  # type: ignore[attr-defined]
+    own = {"out", "preset", "cluster", "help", "encoders", "networks", "optimizers", "batches", "grid"}
+    assert [each.name for each in command.params if not each.rich_help_panel and each.name not in own] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

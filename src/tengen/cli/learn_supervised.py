@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PANELS: Final = {
     "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
-    "Network": ("encoder", "network", "start_from", "value_weight", "average", "seed", "symmetries"),
+    "Network": ("encoder", "network", "start_from", "value_weight", "ownership_weight", "average", "seed", "symmetries"),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing", "batch"),
     "Length": ("positions", "hours", "epoch", "validate", "patience"),
     "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),

@@ -17,7 +17,7 @@ PANELS: Final = {
     "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap"),
     "Length of every run": ("positions", "hours", "epoch", "validate"),
     "Optimiser of every run": ("rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing"),
-    "Network of every run": ("average", "symmetries", "seed"),
+    "Network of every run": ("komi_spread", "value_weight", "ownership_weight", "average", "symmetries", "seed"),
     "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),
 }
 
