@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from tengen.cli.cluster_option import Cluster, as_option, cluster_hosts
 from tengen.cli.config_options import command_line, takes_config
 from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.value_config import ValueConfig
@@ -35,6 +36,7 @@ PANELS: Final = {
 def value(
     config: ValueConfig,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.", show_default=False)],
+    cluster: Cluster = None,
 ) -> None:
     """Play games between policies, keep one position of each, and train a network to predict who wins.
 
@@ -51,6 +53,9 @@ def value(
 
     One network with both heads, from the same games: [cyan]tengen learn value --data runs/value9/games --games 0
     --start-from go9 --out runs/both9[/cyan]
+
+    Games played by all nodes of a Ray cluster: [cyan]tengen learn value --policy go9 --cluster auto
+    --out runs/value9[/cyan]
     """
     from rich.console import Console
 
@@ -58,14 +63,14 @@ def value(
     from tengen.learn.value import learn_value, resolve
 
     console = Console(stderr=True, highlight=False)
-    config = resolve(config)
+    config, hosts = resolve(config), cluster_hosts(cluster)
     console.print(f"Run {out}: {config.network} on {config.encoder}", markup=False, soft_wrap=True)
     console.print(f"All settings: {out / CONFIG_FILE}", markup=False, soft_wrap=True)
     with TrainingScreen(console) as progress:
         try:
-            best = learn_value(config, out, progress.show, progress.show_games)
+            best = learn_value(config, out, progress.show, progress.show_games, hosts)
         except KeyboardInterrupt:
-            command = command_line("tengen learn value", config, out=out)
+            command = command_line("tengen learn value", config, out=out, **as_option(cluster))
             progress.say(f"Stopped; everything is saved in {out}. To resume:\n\n    {command}\n")
             raise typer.Exit(130) from None
     out_console = Console(highlight=False)
