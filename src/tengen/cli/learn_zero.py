@@ -27,7 +27,7 @@ PANELS: Final = {
         *("optimizer", "batch", "rate", "momentum", "schedule", "rate_floor", "warm_up", "clip", "average", "bf16"),
     ),
     "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
-    "Machine": ("workers", "threads", "device", "overlap", "backend", "calibration", "checkpoint"),
+    "Machine": ("workers", "threads", "device", "overlap", "niceness", "backend", "calibration", "checkpoint"),
 }
 
 
