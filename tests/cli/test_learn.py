@@ -127,6 +127,7 @@ def test_mistakes_are_one_line_and_write_nothing(
     assert result.exit_code == 2
     assert line in result.stderr
     assert result.stderr.splitlines()[-1].startswith("tengen: ")
+    assert "Run runs/" not in result.stderr
     assert not (tmp_path / "runs").exists()
 
 

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
 PANELS: Final = {
     "Games": ("data", "size", "games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
-    "Network": ("encoder", "network", "start_from", "value_weight", "ownership_weight", "average", "seed", "symmetries"),
+    "Network": (
+        "encoder",
+        "network",
+        "start_from",
+        "value_weight",
+        "ownership_weight",
+        "average",
+        "seed",
+        "symmetries",
+    ),
     "Optimiser": ("optimizer", "rate", "momentum", "decay", "schedule", "warm_up", "clip", "smoothing", "batch"),
     "Length": ("positions", "hours", "epoch", "validate", "patience"),
     "Machine": ("threads", "device", "loaders", "bf16", "checkpoint"),
@@ -67,8 +76,9 @@ def supervised(
 
     from tengen.cli.learn_progress import TrainingScreen
     from tengen.learn.optimizers import DEFAULT_RATES
-    from tengen.learn.supervised import learn_supervised
+    from tengen.learn.supervised import check_config, learn_supervised
 
+    check_config(config)  # before a run is announced
     folder = Path("runs", run_name(config)) if out is None else out
     console = Console(stderr=True, highlight=False)
     resumed = (folder / "trainer.safetensors").exists()
