@@ -19,6 +19,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.zero import Rate, one_core, rate_of
+from tengen._machine import cores
 from tengen.encode.registry import get_encoder
 from tengen.games import go
 from tengen.games.batch import BatchedGame
@@ -104,7 +105,7 @@ def measure_alphago(rounds: int, seconds: float) -> dict[str, Any]:
     for _ in track(range(rounds), description="measuring", transient=True):
         for measure in plan:
             measure(seconds)
-    settings = {"rounds": rounds, "seconds": seconds, "leaves a thread": _LEAVES, "cores": os.cpu_count()}
+    settings = {"rounds": rounds, "seconds": seconds, "leaves a thread": _LEAVES, "cores": cores()}
     return {"boards": reports, "settings": settings | {"load before": _load()}}
 
 

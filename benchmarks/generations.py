@@ -18,6 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tengen._machine import cores
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.generations_config import GenerationsConfig, preset_config
 from tengen.learn.generations_games import GenerationPlayer
@@ -71,7 +72,7 @@ def measure_generations(run: Path | None, games: int, searched: int, threads: in
         searching = preset_config("simple-go", {"simulations": TRIALS, "opening": 2, "rate_limit": 0.0})
         name = f"{TRIALS} trials a move"
         rows.append(_measure(name, spec, searching, values, searched, threads, (1, 0.4)))
-    about = {"networks": "untrained" if run is None else str(run), "threads": threads, "cores": os.cpu_count()}
+    about = {"networks": "untrained" if run is None else str(run), "threads": threads, "cores": cores()}
     return {
         "rows": rows,
         "settings": about | {"load before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None},

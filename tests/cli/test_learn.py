@@ -100,6 +100,7 @@ def test_mistakes_are_one_line_and_write_nothing(
     assert result.exit_code == 2
     assert line in result.stderr
     assert result.stderr.splitlines()[-1].startswith("tengen: ")
+    assert "Run runs/" not in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -126,3 +127,18 @@ def test_ctrl_c_saves_and_tells_how_to_go_on(data: Path, tmp_path: Path) -> None
     assert "Traceback" not in said
     assert (tmp_path / "run" / "trainer.safetensors").exists()
     assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_learn_value_plays_its_games_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def learn(config: object, out: Path, on_progress: object, on_games: object, hosts: object) -> dict[str, float]:
+        seen.append(hosts)
+        return dict.fromkeys(("value_loss", "value_loss_standard_error", "train_value_loss"), 1.0) | {"step": 1}
+
+    monkeypatch.setattr("tengen.learn.value.learn_value", learn)
+    monkeypatch.setattr("tengen.cli.learn_value.cluster_hosts", lambda address: address and f"hosts at {address}")
+    for given in ([], ["--cluster", "auto"]):
+        result = runner.invoke(app, ["learn", "value", "--policy", "go5", *given, "--out", str(tmp_path)])
+        assert result.exit_code == 0, result.output
+    assert seen == [None, "hosts at auto"]

@@ -7,7 +7,7 @@ The commands that train are in `learn_alphago.py` (AlphaGo and its stages, on re
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from tengen.learn.evaluate import ModelEvaluation
     from tengen.learn.measure import PolicyMeasures
     from tengen.learn.value_error import ValueErrors
+
+
+_WRITERS: Final = {
+    "supervised": "report:write_report",
+    "zero": "zero_report:write_zero_report",
+    "reinforce": "reinforce_report:write_reinforce_report",
+    "value": "value:write_value_curves",
+    "generations": "generations:write_generation_curves",
+    "alphago": "alphago_report:write_alphago_report",
+}
+"""The function that writes the report of each kind of run."""
 
 
 @formerly(json_file="json")
@@ -174,28 +185,28 @@ def ratings(
     console.print(f"Picture    {run / PICTURE_FILE}", markup=False, soft_wrap=True)
 
 
-def report(run: Annotated[Path, typer.Argument(help="Directory of a run, finished or under way.")]) -> None:
-    """Write report.html and curves.png into the directory of a run.
+def report(
+    run: Annotated[Path, typer.Argument(help="Directory of a run, finished or under way.", show_default=False)],
+) -> None:
+    """Write report.html, curves.png or both into the directory of a run, as training does at its end and now and then.
 
-    Of a supervised run: curves of loss, accuracy and learning rate, accuracy by phase of the game, and a sheet of test
-    positions with the network's moves as a heat map. Of a run that learns from nothing: its strength, its losses and
-    its newest games. Of a policy that plays against itself: its matches against the policy of the start. Training
-    writes it too, at the end and now and then.
+    Of `supervised`: curves of loss, accuracy and learning rate, accuracy by phase of the game, and a sheet of test
+    positions with the network's moves as a heat map. Of `zero`: its strength, its losses and its newest games. Of
+    `reinforce`: its matches against the policy of the start. Of `alphago`: a page of all its stages. Of `value` and
+    `generations`: curves.
 
     [bold]Example[/bold]  [cyan]tengen learn report runs/go19[/cyan]
     """
-    from tengen.learn.reinforce_report import is_reinforce_run, write_reinforce_report
-    from tengen.learn.zero_report import is_zero_run, write_zero_report
+    from pkgutil import resolve_name
 
-    if is_zero_run(run):
-        typer.echo(f"Report     {write_zero_report(run)}")
-        return
-    if is_reinforce_run(run):
-        typer.echo(f"Report     {write_reinforce_report(run)}")
-        return
-    from tengen.learn.report import write_report
+    from tengen.learn.run_directory import kind_of_run
 
-    typer.echo(f"Report     {write_report(run)}")
+    kind = kind_of_run(run)
+    if kind not in _WRITERS:
+        known = ", ".join(_WRITERS)
+        raise ValueError(f"{run} holds no run with a report: its kind is {kind or 'not known'}, not one of {known}")
+    path: Path = resolve_name(f"tengen.learn.{_WRITERS[kind]}")(run)
+    typer.echo(f"{'Report' if path.suffix == '.html' else 'Curves':<10} {path}")
 
 
 def _check_split(split: str) -> None:

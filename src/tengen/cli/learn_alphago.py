@@ -128,8 +128,9 @@ def supervised(
     [cyan]tengen learn supervised --data datasets/kgs --batch 1024 --cluster auto[/cyan]
     """
     from tengen.learn.optimizers import DEFAULT_RATES
-    from tengen.learn.supervised import learn_supervised
+    from tengen.learn.supervised import check_config, learn_supervised
 
+    check_config(config)  # before a run is announced
     folder = Path("runs", run_name(config)) if out is None else out
     rate = config.rate or DEFAULT_RATES[config.optimizer]
     what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
@@ -235,7 +236,11 @@ def reinforce(
 
 
 @takes_config(ValueConfig, VALUE_PANELS)
-def value(config: ValueConfig, out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.")]) -> None:
+def value(
+    config: ValueConfig,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.")],
+    cluster: Cluster = None,
+) -> None:
     """Play games between policies, keep one position of each, and train a network to predict the winner.
 
     As in AlphaGo (Silver et al. 2016): the supervised policy plays up to move U - 1, move U is drawn at random, and the
@@ -251,14 +256,17 @@ def value(config: ValueConfig, out: Annotated[Path, typer.Option("--out", "-o", 
 
     One network with both heads, from the same games: [cyan]tengen learn value --data runs/value9/games --games 0
     --start-from go9 --out runs/both9[/cyan]
+
+    Games played by all nodes of a Ray cluster: [cyan]tengen learn value --policy go9 --cluster auto
+    --out runs/value9[/cyan]
     """
     from tengen.learn.value import learn_value, resolve
 
     config = resolve(config)
-    command = command_line("tengen learn value", config, out=out)
+    command = command_line("tengen learn value", config, out=out, cluster=cluster)
     with learning(out, f"{config.network} on {config.encoder}", command) as progress:
         display = TrainingDisplay(progress)
-        best = learn_value(config, out, display.show, display.show_games)
+        best = learn_value(config, out, display.show, display.show_games, cluster_hosts(cluster))
     typer.echo(
         f"Best validation: mean of (z - v)^2 {best['value_loss']:.4f} ± {best['value_loss_standard_error']:.4f} "
         f"(standard error) on test games, {best['train_value_loss']:.4f} on games learned from, "

@@ -50,7 +50,7 @@ ZERO_PANELS: Final = {
     "Loss": ("policy_weight", "value_weight", "decay", "ownership_weight", "score_weight", "blend"),
     "Optimiser": (*("optimizer", "momentum", "schedule", "rate_floor", "warm_up", "clip", "average", "bf16"),),
     "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
-    "Machine": ("threads", "device", "overlap", "backend", "calibration", "checkpoint"),
+    "Machine": ("threads", "device", "overlap", "niceness", "backend", "calibration", "checkpoint"),
 }
 ZERO_NAMES: Final = {"positions": "round_positions", "warm_up": "warm_up_steps", "checkpoint": "checkpoint_minutes"}
 GENERATIONS_PANELS: Final = {

@@ -104,11 +104,11 @@ def go(
     }
     console = Console(highlight=False, soft_wrap=True)
     if size <= MAX_SIZE:
-        with closing(RunDirectory(folder, settings)):
+        with closing(RunDirectory(folder, settings, kind="solve")):
             _solve_whole(state, claims, folder if proof else None, console)
         return
     with (
-        closing(RunDirectory(folder, settings)) as run,
+        closing(RunDirectory(folder, settings, kind="solve")) as run,
         deferred_interrupts() as interrupted,
         guided(guide, state) as hints,
     ):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from tengen._files import append_line
 from tengen.agents.agent import NeedsCheck
 from tengen.agents.registry import load_agent
 from tengen.cli.progress import Progress
@@ -102,10 +103,9 @@ def _search(tree: ProofTree, folder: Path, effort: Effort, screen: Screen) -> No
     """Search and write down each result, until it is time to save the table."""
     began = monotonic()
     found = tree.search(effort.threads, effort.leaf_nodes, effort.nodes, effort.workers, screen.interrupted)
-    with open(_tree_file(folder, tree.claim), "a", encoding="ascii") as file, closing(found) as searches:
+    with open(_tree_file(folder, tree.claim), "ab", buffering=0) as file, closing(found) as searches:
         for search in searches:
-            file.write(json.dumps(search) + "\n")
-            file.flush()
+            append_line(file, json.dumps(search).encode("ascii"))
             screen.show(tree)
             if monotonic() - began > _SECONDS_BETWEEN_SAVES:
                 return

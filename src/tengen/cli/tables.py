@@ -30,7 +30,8 @@ def build(
     game: GameArgument = "microchess",
     pieces: Annotated[int, typer.Option(min=3, max=5, help="Up to how many pieces, kings included.")] = 5,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the tables; your cache folder if not given.")
+        Path | None,
+        typer.Option("--folder", "--out", "-o", help="Folder for the tables; your cache folder if not given."),
     ] = None,
     double_step: Step = True,
     workers: Threads = None,

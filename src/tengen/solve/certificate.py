@@ -100,7 +100,10 @@ class Certificate:
             )
         values: dict[str, Any] = json.loads(facts["promise"])
         values |= {name: tuple(values[name]) for name in ("black", "white")}
-        return cls(Promise(**values), keys, moves)
+        promise = Promise(**values)
+        if go.get_rules(promise.rules).scoring != "area":
+            raise ValueError(f"{path} is under {promise.rules} rules, which count territory: only area can be proven")
+        return cls(promise, keys, moves)
 
 
 def position_code(state: go.State) -> tuple[int, NDArray[np.int64]]:

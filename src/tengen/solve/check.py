@@ -10,7 +10,6 @@ Superko, and that lines end, come last: `solve.check_circles` finds where lines 
 Tests hold all this against a slower check, which walks through the strategy with `go.State`.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
+from tengen._machine import cores
 from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate, position_code
@@ -125,7 +125,7 @@ def check_entries(
         return look_at(new_work(question.size), question, keys, keys[part], moves[part])
 
     found = list[Entries]()
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(threads or cores()) as pool:
         try:
             for part, seen in zip(parts, pool.map(look_at_part, parts), strict=True):
                 if isinstance(seen, Fault):

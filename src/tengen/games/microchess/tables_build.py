@@ -6,7 +6,6 @@ zlib run without Python's lock.
 """
 
 import itertools
-import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._files import make_folder, sole_use
+from tengen._machine import cores
 from tengen.games.microchess.tables_file import TableError, TableFacts, facts_of, open_table, write_table
 from tengen.games.microchess.tables_index import (
     KING_PLACE,
@@ -67,7 +67,7 @@ def _build_missing(
         if report is not None:
             report(facts, fresh)
 
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="tables") as pool:
+    with ThreadPoolExecutor(workers or cores(), thread_name_prefix="tables") as pool:
         for _, step in itertools.groupby(all_materials(pieces), key=lambda material: material.depth):
             under_way: set[Future[TableFacts]] = set()
             try:
