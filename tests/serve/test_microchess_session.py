@@ -12,9 +12,8 @@ from tengen.agents.registry import load_agent
 from tengen.games import microchess
 from tengen.games.microchess import BLACK, RESIGN, WHITE, from_pgn
 from tengen.games.state import AnyState
-from tengen.serve.chessboard import board_width, draw_board
-from tengen.serve.microchess_session import MicrochessSession
-from tengen.serve.screen import Look
+from tengen.serve.microchess_session import MicrochessSession, board_width, draw_board
+from tengen.serve.session import Look
 
 
 class Scripted:

@@ -22,8 +22,7 @@ from tengen.games.microchess import RESIGN, WHITE
 from tengen.games.state import AnyState
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
-from tengen.serve.uci import COMMANDS, UciServer
-from tengen.serve.uci_protocol import LONGEST_LINE, GoCommand, parse_go, parse_option, parse_position
+from tengen.serve.uci import COMMANDS, LONGEST_LINE, GoCommand, UciServer, parse_go, parse_option, parse_position
 
 START = "knbr/p3/4/3P/RBNK w Qk - 0 1"
 

@@ -32,13 +32,11 @@ from tengen.games.go.options import GoOptions
 from tengen.games.go.sgf import write_sgf
 from tengen.search.status import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
-from tengen.serve.gtp_cleanup import cleanup_move
-from tengen.serve.gtp_clocks import GtpClocks
-from tengen.serve.gtp_game import handicap_places, read_game, resumed, strings_of, under_rules
-from tengen.serve.gtp_input import CommandReader
+from tengen.serve.gtp_game import GtpClocks, cleanup_move, handicap_places, read_game, resumed, strings_of, under_rules
 from tengen.serve.gtp_protocol import (
     AnswerStream,
     Command,
+    CommandReader,
     GtpError,
     argument,
     as_color,

@@ -2,7 +2,9 @@
 
 An analysis is answered by a line again and again, until the controller sends its next line, be it empty. Numbers are
 those of the player whose move is analysed. In each line a move's part ends with its `pv`, as Sabaki needs it; what
-holds for the position, `rootInfo` and `ownership`, comes last.
+holds for the position, `rootInfo` and `ownership`, comes last. `move_fields` and `root_fields` are also those of the
+JSON analysis. Tengen searches by the chance to win alone, so that utility is that chance from -1 to 1; the spread of
+the score is that of points owned independently.
 """
 
 import math
@@ -10,13 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
+
+import numpy as np
 
 from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis, NetworkAnalyst, Watcher
+from tengen.agents.territory import Ownership
 from tengen.games import go
 from tengen.games.go import PASS, WHITE, to_gtp
 from tengen.serve.gtp_protocol import GtpError, argument, as_color, as_integer, as_number, as_vertex
-from tengen.serve.kata_fields import Fields, move_fields, root_fields
 
 Arguments = tuple[str, ...]
 _USUAL_INTERVAL: Final = 1.0  # seconds, where the controller names none
@@ -27,6 +31,8 @@ _FLAGS: Final = {
     "rootinfo": "root_info",
 }
 _IGNORED: Final = ("ownershipstdev", "movesownershipstdev", "pvedgevisits", "norawinfo", "noresultvalue")
+
+Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -318,3 +324,46 @@ ANALYSIS_COMMANDS: Final[dict[str, Execute]] = {
     "stop": lambda board, _, words, stream: "",  # every line ends what is under way
 }
 """What an agent that searches a tree can do beyond the rest. There is no plain `analyze`: Sabaki would prefer it."""
+
+
+# ---------------------------------------------------------------------------------------------- fields
+
+
+def move_fields(analysis: Analysis, move: MoveAnalysis, sign: int = 1) -> Fields:
+    """The numbers of a move, in KataGo's order, for the player to move, or for the opponent with `sign` -1. Where a
+    move's score is unknown, the position's is given."""
+    score = analysis.score if move.score is None else move.score
+    ownership = analysis.ownership if move.ownership is None else move.ownership
+    return {
+        "visits": move.visits,
+        "utility": sign * (2 * move.chance - 1),
+        "winrate": turned(move.chance, sign),
+        **_score_fields(score, ownership, sign),
+        "prior": move.prior,
+        "lcb": turned(move.bound, sign),
+        "utilityLcb": sign * (2 * move.bound - 1),
+        "weight": float(move.visits),
+        "order": move.order,
+    }
+
+
+def root_fields(analysis: Analysis, sign: int = 1) -> Fields:
+    """The numbers of the position."""
+    return {
+        "visits": analysis.visits,
+        "utility": sign * (2 * analysis.chance - 1),
+        "winrate": turned(analysis.chance, sign),
+        **_score_fields(analysis.score, analysis.ownership, sign),
+        "weight": float(analysis.visits),
+    }
+
+
+def turned(chance: float, sign: int) -> float:
+    """A chance to win as the player to move sees it, or his opponent."""
+    return chance if sign > 0 else 1 - chance
+
+
+def _score_fields(score: float | None, ownership: Ownership | None, sign: int) -> Fields:
+    lead = 0.0 if score is None else sign * score
+    spread = 0.0 if ownership is None else float(np.sqrt(np.maximum(0.0, 1 - ownership.astype(np.float64) ** 2).sum()))
+    return {"scoreMean": lead, "scoreStdev": spread, "scoreLead": lead, "scoreSelfplay": lead}

@@ -26,7 +26,7 @@ from tengen.agents.analysis import Analysis, Analyst
 from tengen.agents.side_by_side import SideBySide, Task, side_by_side
 from tengen.games import go
 from tengen.games.go import BLACK
-from tengen.serve.kata_fields import move_fields, root_fields
+from tengen.serve.gtp_analysis import move_fields, root_fields
 from tengen.serve.kata_query import PERSPECTIVES, Query, QueryError, parse_query
 
 _LONGEST_LINE: Final = 16 << 20

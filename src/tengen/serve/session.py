@@ -2,24 +2,30 @@
 
 A `GameSession` reads lines through a function and writes to a rich console, both given from outside, so that a test
 can play a whole game. It plays every game there is; `go_session.GoSession` and `microchess_session.MicrochessSession`
-draw finer boards and add commands. The screen is `session_screen`; files are what the `Game` reads and writes.
+draw finer boards and add commands. The screen has the board, beside it a panel with facts about the game, and a message
+below; in a narrow terminal the facts stand below the board in a few lines. Files are what the `Game` reads and writes.
 """
 
 import os
 import shlex
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from textwrap import wrap
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
 
 from tengen.agents.agent import Agent, AgentError, Decision, Trained
 from tengen.games.game import Game, Record, game_of
-from tengen.games.state import FIRST, RESIGN, SECOND
-from tengen.serve.screen import Look, printable
-from tengen.serve.session_screen import SessionScreen, State
+from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
 
 _HINTS: Final = 3
 _SESSIONS: Final = {
@@ -27,6 +33,42 @@ _SESSIONS: Final = {
     "microchess": ("tengen.serve.microchess_session", "MicrochessSession"),
 }
 """Games with a session of their own; all others have `GameSession`."""
+
+State = TypeVar("State", bound=AnyState)
+
+_NARROWEST_PANEL, _WIDEST_PANEL = 26, 38
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the terminal can show."""
+
+    unicode: bool = True
+    color: bool = True
+
+    @classmethod
+    def of(cls, console: Console) -> "Look":
+        """The best look that this console can show."""
+        unicode = console.encoding.lower().replace("-", "").startswith("utf")
+        color = console.color_system in ("256", "truecolor") and not console.no_color
+        return cls(unicode, unicode and color)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a screen consists of, before it is known how much room there is."""
+
+    board: Text
+    width: int
+    """Columns that the board takes."""
+    facts: Callable[[int], list[RenderableType]]
+    """What the panel shows, given its width inside."""
+    summary: RenderableType
+    """The same in a few lines."""
+    commands: Mapping[str, str]
+    helping: bool
+    """Whether the commands are shown instead of the facts."""
+    message: str
 
 
 def session_type(game: Game) -> "type[GameSession[Any]]":
@@ -38,7 +80,7 @@ def session_type(game: Game) -> "type[GameSession[Any]]":
     return found
 
 
-class GameSession(SessionScreen[State]):
+class GameSession(Generic[State]):
     """A game, its players, and the commands that people type.
 
     agents:   who plays a side; a side that is missing is played by the person at the keyboard.
@@ -47,6 +89,11 @@ class GameSession(SessionScreen[State]):
     keep_in:  the file that a game not yet saved goes to when it is left.
     delay:    seconds to wait after each move when there are only bots to watch.
     """
+
+    HELP: ClassVar[Mapping[str, str]] = {}
+    """Moves and commands that this game alone has, with their meanings."""
+    NEW: ClassVar[str] = "new"
+    """How to ask for a new game."""
 
     def __init__(
         self,
@@ -139,6 +186,35 @@ class GameSession(SessionScreen[State]):
 
     def _mark_chances(self, chances: Mapping[int, float]) -> None:
         """Write the chance to win with each move, 0 to 1, on the board."""
+
+    def _board(self, look: Look) -> tuple[Text, int]:
+        """The board, and how many columns it takes."""
+        text = printable(str(self.state))
+        return Text(text), max(map(len, text.splitlines()), default=0)
+
+    def _label(self, look: Look, player: int) -> Text:
+        """What a player is called, in the panel."""
+        return Text(self.game.players[player - 1], style="bold")
+
+    def _standing(self, player: int) -> str:
+        """What a player has achieved so far, in a few words."""
+        return ""
+
+    def _chance(self, look: Look, chance: float, width: int) -> Text:
+        """The first player's chance to win, in the panel."""
+        return Text(f"{self.game.players[0]}'s chance: {chance:.0%}")
+
+    def _last_player(self, before: State) -> int:
+        """Who made the last move."""
+        return before.to_play
+
+    def _move_text(self, before: State, move: int) -> str:
+        """The last move, in the panel."""
+        return before.move_name(move)
+
+    def _turn_note(self) -> str:
+        """What there is to say about the player to move."""
+        return ""
 
     def _warnings(self) -> str:
         """Whether the bots were trained on other games than this."""
@@ -336,6 +412,77 @@ class GameSession(SessionScreen[State]):
         chance = decision.values.get(move, decision.value if move == decision.move else None)
         return self.state.move_name(move) + ("" if chance is None else f" ({chance:.0%})")
 
+    # ------------------------------------------------------------------------------------------ screen
+
+    def _show(self) -> None:
+        look = Look.of(self._console)
+        board, width = self._board(look)
+        page = Page(
+            board, width, partial(self._facts, look), self._summary(), self._help_table(), self._helping, self._message
+        )
+        lay_out(self._console, page)
+
+    def _help_table(self) -> dict[str, str]:
+        suffix = self.game.suffix
+        return {
+            **(self.HELP or {self.game.example_move: "play this move"}),
+            "moves": "which are legal?",
+            "undo": "take your move back",
+            "hint": "ask a bot",
+            "chances": "of each move",
+            "resign": "give up",
+            "save FILE": f"write a {suffix} file",
+            "load FILE": f"read a {suffix} file",
+            self.NEW: "begin again",
+            "help": "this list",
+            "quit": "leave, game kept",
+        }
+
+    def _facts(self, look: Look, width: int) -> list[RenderableType]:
+        facts: list[RenderableType] = []
+        for player, agent in self._names().items():
+            label, name = self._label(look, player), Text(f"  {printable(agent)}", no_wrap=True, overflow="ellipsis")
+            facts += [label.append_text(name)] if width >= 30 else [label, name]
+            if standing := self._standing(player):
+                facts.append(Text(f"     {standing}", style="dim"))
+        facts += [rule(look), self._description(width), self._turn()]
+        if self._first_chance is not None:
+            facts.append(self._chance(look, self._first_chance, width))
+        words = [command.split()[0] for command in self._help_table()]
+        short = "\n".join(wrap(" ".join(words), max(8, width)))
+        return [*facts, *footnotes(look, self._decision.note if self._decision else "", short)]
+
+    def _summary(self) -> RenderableType:
+        """The panel's facts in a few lines."""
+        players = list[str]()
+        for player, name in self._names().items():
+            standing = self._standing(player)
+            players.append(f"{self.game.players[player - 1]}: {name}" + (f" ({standing})" if standing else ""))
+        chance = "" if self._first_chance is None else f" {self.game.players[0]} {self._first_chance:.0%}."
+        return Group(
+            Text(printable(f"{', '.join(players)}.{chance}")), self._description(self._console.width), self._turn()
+        )
+
+    def _description(self, width: int) -> Text:
+        """The game's options, with lines that end at a comma."""
+        text = self.game.describe(self.game.options_of(self.state))
+        lines = wrap(text.replace(" ", "\u00a0").replace(",\u00a0", ", "), max(8, width))
+        return Text("\n".join(lines).replace("\u00a0", " "))
+
+    def _turn(self) -> Text:
+        last, before, move = "", self.state.previous, self.state.last_move
+        if before is not None and move is not None:
+            name = "resigns" if move == RESIGN else self._move_text(before, move)
+            player = self.game.players[self._last_player(before) - 1]
+            last = f"Move {self.state.move_number}: {player} {name}\n"
+        if self.state.is_over:
+            return Text(f"{last}The game is over")
+        return Text(f"{last}{self.game.players[self.state.to_play - 1]} to play{self._turn_note()}")
+
+    def _names(self) -> dict[int, str]:
+        person = "you" if len(self._people) == 1 else "person"
+        return {player: self._agents[player].name if player in self._agents else person for player in (FIRST, SECOND)}
+
 
 def _best_moves(decision: Decision) -> list[int]:
     """The move decided on, then the most visited others."""
@@ -353,3 +500,46 @@ def _free_name(path: Path) -> Path:
     while free.exists():
         free, number = path.with_stem(f"{path.stem}-{number}"), number + 1
     return free
+
+
+def lay_out(console: Console, page: Page) -> None:
+    """Clear the terminal, if it is one, and show a page."""
+    look = Look.of(console)
+    if console.is_terminal and not console.is_dumb_terminal:
+        console.clear()
+    help_text = _help(page.commands)
+    room = console.width - page.width - 1
+    if room >= _NARROWEST_PANEL:
+        width = min(room, _WIDEST_PANEL)
+        body = help_text if page.helping else Group(*page.facts(width - 4))
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_row(page.board, Panel(body, title="tengen", width=width, border_style="#96713a" if look.color else ""))
+        console.print(grid)
+    else:
+        console.print(page.board, no_wrap=True, overflow="crop")
+        console.print(help_text if page.helping else page.summary)
+    if page.message:
+        console.print(Text(printable(page.message), style="bold"))
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which could take over a terminal; line ends stay."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+
+
+def footnotes(look: Look, note: str, short_help: str) -> list[RenderableType]:
+    """The bot's note on its move, and the commands in a few lines."""
+    notes = [Text(printable(note), style="dim", no_wrap=True, overflow="ellipsis")] if note else []
+    return [*notes, rule(look), Text(short_help, style="dim", no_wrap=True, overflow="ellipsis")]
+
+
+def _help(commands: Mapping[str, str]) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    for command, meaning in commands.items():
+        table.add_row(Text(command, style="bold", no_wrap=True), Text(meaning, style="dim"))
+    return table
+
+
+def rule(look: Look) -> Rule:
+    """A line between two parts of the panel."""
+    return Rule(characters="─" if look.unicode else "-", style="dim")

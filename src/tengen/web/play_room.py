@@ -15,12 +15,12 @@ from tengen.games.go import PASS, State
 from tengen.games.go.sgf_encoding import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.status import dead_stones
-from tengen.serve.estimate import estimate
+from tengen.serve.counting import estimate, group_at, result_is_open
 from tengen.web.agent_pool import AgentPool
 from tengen.web.audience import Audience, Watched
 from tengen.web.clocks import Clock, TimeControl
 from tengen.web.connection import Action, Connection, Message, problem_of
-from tengen.web.counting import count_of, group_at, is_to_be_counted, result_is_open
+from tengen.web.counting import count_of, is_to_be_counted
 from tengen.web.fields import field, options_of
 from tengen.web.guard import is_loopback
 from tengen.web.memory import MOST_OF_GAMES, weight_of_game

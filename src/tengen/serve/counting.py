@@ -1,16 +1,20 @@
-"""Who is ahead, and by how much: a guess at an unfinished game, and the count of a finished one, in words."""
+"""Who is ahead in a game of Go, and by how much: a guess at an unfinished game, and the count of a finished one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, WHITE, opponent
-from tengen.search.status import playout_ownership
+from tengen.search.status import on_points, playout_ownership, search_ownership
 
-_SURE = 0.5  # a point is given to a side that owns it in three playouts of four
+_PLAYOUTS: Final = 1_000
+_OWNED: Final = 0.5  # a point is given to a side that owns it in three playouts of four
+_SETTLED: Final = 0.8  # of the playouts in which a point has the same owner, less those in which it has the other one
+_OPEN: Final = 4  # a board is open while more than one point in so many is nobody's
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,42 @@ class Estimate:
 def estimate(state: go.State, playouts: int = 400, seed: int = 1) -> Estimate:
     """Play the game to its end many times and see who owns what on average."""
     black_share = playout_ownership(state, playouts, seed).reshape(state.size, state.size)
-    owners = np.where(black_share >= _SURE, BLACK, np.where(black_share <= -_SURE, WHITE, EMPTY))
+    owners = np.where(black_share >= _OWNED, BLACK, np.where(black_share <= -_OWNED, WHITE, EMPTY))
     margin = round(2 * (float(black_share.sum()) - state.compensation)) / 2
     against = (owners != EMPTY) & (state.stones != EMPTY) & (owners != state.stones)
     return Estimate(margin, owners.astype(np.int8), frozenset(np.flatnonzero(against.ravel()).tolist()))
+
+
+def is_open(state: go.State) -> bool:
+    """Whether so much of a board is nobody's, or so few stones are there, that a pass is likely to be a slip."""
+    empty, points = state.stones == EMPTY, state.size**2
+    neutral = empty & (state.ownership(()) == EMPTY)
+    return not state.is_over and (int(neutral.sum()) * _OPEN > points or int((~empty).sum()) * _OPEN < points)
+
+
+def result_is_open(state: go.State) -> bool:
+    """Whether the player to move, who would win if the game were counted now, could still lose it by playing on."""
+    ownership = search_ownership(state, _PLAYOUTS)
+    dead = state.dead_by_ownership(ownership, _PLAYOUTS) if state.rules.removes_dead else frozenset()
+    margin = state.score(dead) if state.to_play == BLACK else -state.score(dead)
+    unsettled = int((np.abs(on_points(ownership, state.size)) < _SETTLED * _PLAYOUTS).sum())
+    return 0 < margin <= 2 * unsettled
+
+
+def group_at(state: go.State, point: int) -> frozenset[int]:
+    """The stones of one colour that are connected with a point, also across empty points: they live or die together."""
+    stones, size = state.stones, state.size
+    color = int(stones.ravel()[point]) if 0 <= point < size * size else EMPTY
+    if color == EMPTY:
+        raise ValueError("there is no stone")
+    seen, todo = {point}, [point]
+    while todo:
+        row, col = divmod(todo.pop(), size)
+        for r, c in ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1)):
+            if 0 <= r < size and 0 <= c < size and stones[r, c] in (color, EMPTY) and r * size + c not in seen:
+                seen.add(r * size + c)
+                todo.append(r * size + c)
+    return frozenset(p for p in seen if stones.ravel()[p] == color)
 
 
 def describe_margin(margin: float, verb: str) -> str:
