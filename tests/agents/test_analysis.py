@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tengen.agents.agent import Agent
 from tengen.agents.analysis import Analysis, Analyst, Watcher
+from tengen.agents.ownership import OwnershipEstimator
 from tengen.agents.registry import load_agent
-from tengen.agents.territory import OwnershipEstimator
 from tengen.games import go, microchess
 from tengen.games.game import get_game
 from tengen.games.go import PASS

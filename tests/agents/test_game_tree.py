@@ -7,9 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tengen.agents.agent import Agent, AgentError
-from tengen.agents.alphabeta import AlphaBeta, AlphaBetaAgent
-from tengen.agents.game_tree import chance
-from tengen.agents.minimax import Minimax, MinimaxAgent
+from tengen.agents.game_tree import AlphaBeta, AlphaBetaAgent, Minimax, MinimaxAgent, chance
 from tengen.agents.random import Random, RandomAgent
 from tengen.games import go, microchess
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tengen.agents.agent import AgentError
-from tengen.agents.gtp import GtpEngine
-from tengen.agents.gtp_connection import GtpConnection, GtpRefusal
+from tengen.agents.gtp import GtpConnection, GtpEngine, GtpRefusal
 from tengen.agents.kata_rules import rules_as_json
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, format_margin, from_gtp

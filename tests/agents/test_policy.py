@@ -1,4 +1,4 @@
-"""The player without search: a network's moves made sensible."""
+"""The players without search: moves of a network made sensible, and those of the fast policy."""
 
 from pathlib import Path
 
@@ -7,16 +7,18 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.agents.agent import AgentError
-from tengen.agents.policy import Policy, PolicyAgent
-from tengen.agents.registry import load_agent
+from tengen.agents.policy import FastPolicyAgent, FastPolicySettings, Policy, PolicyAgent
+from tengen.agents.registry import SpecError, load_agent
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.game import game_of
-from tengen.games.go import BLACK, PASS, WHITE
+from tengen.games.go import BLACK, PASS, RULES, WHITE
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
+from tengen.search.fast_model import FastPolicy, sections_of
+from tengen.search.fast_policy import WEIGHTS
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +126,71 @@ def test_a_model_of_another_game_is_refused_by_the_name_of_that_game() -> None:
         AgentError, match=r"microchess plays Microchess, and policy: plays only Go: take zero:microchess"
     ):
         load_agent("policy:microchess")
+
+
+@pytest.fixture(scope="module")
+def fast_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy of random weights, which likes to pass after a pass."""
+    path = tmp_path_factory.mktemp("model") / "random.safetensors"
+    weights = np.random.default_rng(1).normal(scale=0.5, size=WEIGHTS).astype(np.float32)
+    sections_of(weights)["pass"][:] = (-5.0, 0.0)
+    FastPolicy(weights).save(path, size=9, training={})
+    return path
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_plays_legal_games_to_the_end(fast_model: Path, rules: str, temperature: float) -> None:
+    agent = FastPolicyAgent(FastPolicySettings(str(fast_model), temperature, seed=5))
+    state = go.State.new(5, rules)
+    while not state.is_over and state.move_number < 300:
+        decision = agent.choose(state)
+        if decision.move != PASS and len(state.legal_moves()) > 1:
+            assert not is_eye(state.board, to_cell(decision.move, 5), state.to_play, state.rules.flags)
+        state = state.play(decision.move)  # raises if it is illegal
+    assert state.is_over
+    agent.close()
+
+
+def test_likeliest_moves_come_first_and_probabilities_are_told(fast_model: Path) -> None:
+    decision = FastPolicyAgent(FastPolicySettings(str(fast_model))).choose(go.State.new(9))
+    assert decision.move == max(decision.priors, key=lambda move: decision.priors[move])
+    assert 0 < sum(decision.priors.values()) <= 1
+    assert decision.pv == (decision.move,)
+
+
+def test_temperature_varies_the_moves_and_the_seed_fixes_them(fast_model: Path) -> None:
+    def opening(seed: int) -> list[int]:
+        agent = load_agent(f"fast-policy:model={fast_model},temperature=1", seed)
+        return [agent.choose(go.State.new(9)).move for _ in range(10)]
+
+    assert opening(1) == opening(1) != opening(2)
+    assert len(set(opening(1))) > 1
+
+
+@pytest.mark.parametrize(("to_play", "wins"), [(BLACK, True), (WHITE, False)])
+def test_answers_a_pass_with_a_pass_only_if_that_wins(fast_model: Path, to_play: int, wins: bool) -> None:
+    """Black owns the board but for one corner."""
+    black = [5 * row + col for row in range(5) for col in (1, 3)]
+    state = go.State.setup(5, "tromp-taylor", 2.5, black, [], 3 - to_play).play(PASS)
+    decision = FastPolicyAgent(FastPolicySettings(str(fast_model))).choose(state)
+    assert (decision.move == PASS) == wins
+
+
+def test_passes_when_only_eyes_are_left(fast_model: Path) -> None:
+    black = [move for move in range(25) if move not in (6, 18)]
+    state = go.State.setup(5, "chinese", 100.0, black, [], BLACK)
+    assert FastPolicyAgent(FastPolicySettings(str(fast_model))).choose(state).move == PASS
+
+
+def test_the_bundled_policy_opens_in_a_corner() -> None:
+    agent = load_agent("fast-policy")
+    row, col = divmod(agent.choose(go.State.new(19)).move, 19)
+    assert min(row, 18 - row) in (2, 3) and min(col, 18 - col) in (2, 3)
+
+
+def test_unknown_settings_are_refused(fast_model: Path) -> None:
+    with pytest.raises(SpecError, match="playouts"):
+        load_agent("fast-policy:playouts=3")
+    with pytest.raises(ValueError, match="temperature"):
+        load_agent(f"fast-policy:model={fast_model},temperature=-1")

@@ -16,7 +16,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from tengen.agents.registry import read_spec
-from tengen.agents.uci_connection import _option
+from tengen.agents.uci import _option
 from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
 from tengen.data.kgs_index import parse_index, parse_years
 from tengen.data.records import read_game

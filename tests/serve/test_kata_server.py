@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tengen import __version__
+from tengen.agents.batch_analysis import AnalysisTask, batch_analyser
 from tengen.agents.registry import load_analyst
-from tengen.agents.side_by_side import Task, side_by_side
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import from_gtp
@@ -324,26 +324,26 @@ def test_whatever_is_asked_there_is_an_answer(changed: dict[str, Any]) -> None:
 
 def test_batches_are_filled_and_visits_exact() -> None:
     agent = load_analyst("zero:go5", seed=1)
-    search, state = side_by_side(agent, 8, now=lambda: 0.0), go.State.new(5, komi=3.5)
+    search, state = batch_analyser(agent, 8, now=lambda: 0.0), go.State.new(5, komi=3.5)
     states = [state.play(from_gtp(word, 5)) for word in ("C3", "B2", "A1", "C2", "D3", "B3")]
-    found = dict(_all(search, [Task(each, 64) for each in states]))
+    found = dict(_all(search, [AnalysisTask(each, 64) for each in states]))
     assert [found[k].visits for k in range(6)] == [64] * 6
-    assert search.filling.share > 0.5
-    assert search.filling.positions == 6
+    assert search.stats.share > 0.5
+    assert search.stats.positions == 6
 
 
 def test_slow_rounds_take_fewer_positions() -> None:
     """So that nobody waits long to be heard: every round takes a second by this clock."""
     ticks = itertools.count()
     agent = load_analyst("zero:go5", seed=1)
-    search, state = side_by_side(agent, 8, now=lambda: float(next(ticks))), go.State.new(5, komi=3.5)
+    search, state = batch_analyser(agent, 8, now=lambda: float(next(ticks))), go.State.new(5, komi=3.5)
     for key, word in enumerate(("C3", "B2", "A1", "C2", "D3", "B3")):
-        assert search.start(key, Task(state.play(from_gtp(word, 5)), 6))
+        assert search.start(key, AnalysisTask(state.play(from_gtp(word, 5)), 6))
     leaves, found = [], {}
     while len(found) < 6:
-        before = search.filling.leaves
+        before = search.stats.leaves
         found |= dict(search.step())
-        leaves.append(search.filling.leaves - before)
+        leaves.append(search.stats.leaves - before)
     assert leaves[0] == 6
     assert max(leaves[3:]) == 1
     assert all(analysis.visits == 6 for analysis in found.values())
@@ -351,13 +351,13 @@ def test_slow_rounds_take_fewer_positions() -> None:
 
 def test_positions_of_different_games_have_batches_of_their_own() -> None:
     agent = load_analyst("mcts", seed=1)
-    search = side_by_side(agent, 4)
+    search = batch_analyser(agent, 4)
     states = [go.State.new(size, komi=komi) for size in (3, 5, 7) for komi in (0.5, 6.5)]
-    found = dict(_all(search, [Task(each, 20) for each in states]))
+    found = dict(_all(search, [AnalysisTask(each, 20) for each in states]))
     assert [len(found[k].moves) for k in range(6)] == [10, 10, 26, 26, 50, 50]
 
 
-def _all(search: Any, tasks: list[Task]) -> Iterator[tuple[int, Any]]:
+def _all(search: Any, tasks: list[AnalysisTask]) -> Iterator[tuple[int, Any]]:
     waiting, under_way = list(enumerate(tasks)), 0
     while waiting or under_way:
         for key, task in list(waiting):

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tengen.agents.agent import Decision
-from tengen.agents.territory import Ownership, OwnershipEstimator, Territory
+from tengen.agents.ownership import Ownership, OwnershipEstimator, Territory
 from tengen.games import go
 from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, WHITE

@@ -2,16 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import Decision
+from tengen.games.batch import BatchedGame
 from tengen.games.state import AnyState
 from tengen.search.leaves import LeafEvaluation, new_leaves
+from tengen.search.puct import Puct
+from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
-from tengen.search.tree import EXPANDED
+from tengen.search.tree import EXPANDED, TERMINAL, action_value, known_value
+
+_NODES: Final = 300_000
+_ENDLESS: Final = 1 << 30
+_ONLY = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,3 +86,143 @@ def values_of_moves(searcher: Searcher, roots: Any, state: AnyState, network: Le
     network.evaluate(positions, count, leaves)
     values = np.where(leaves.over, leaves.results, leaves.values)  # to the opponent
     return {state.move_of(int(action)): float(1 - value) / 2 for action, value in zip(actions, values, strict=True)}
+
+
+@dataclass(frozen=True)
+class SearchNode:
+    """A node of the tree, as it is now."""
+
+    number: int
+    """Its index in the tree; 0 is the root."""
+    action: int | None
+    """What leads to it, an index of the policy; None for the root."""
+    visits: int
+    value_sum: float
+    """W, from -1 (lost) to 1 (won) for each visit, for the player whose move leads here."""
+    q: float | None
+    """W / N, exact once the node is solved; None without a visit."""
+    prior: float
+    bonus: float
+    """u, by which PUCT explores; 0 for the root."""
+    value: float | None
+    """What the leaf was evaluated as, for the player to move there; None before its first visit."""
+    rollout_sum: float | None
+    """W of the rollouts alone, where the search keeps them."""
+    stage: str
+    """`unseen`, `expanded` or `solved`."""
+    children: int
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A node that a simulation went through, and what it had before."""
+
+    number: int
+    visits: int
+    value_sum: float
+
+
+class SteppedSearch:
+    """The search of one position by PUCT, from an empty tree, one simulation at a time."""
+
+    def __init__(
+        self,
+        state: AnyState,
+        game: BatchedGame,
+        evaluation: LeafEvaluation,
+        rule: SearchRule,
+        *,
+        network: LeafEvaluation | None = None,
+        rollouts: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """`network`: the value network alone, where there is one."""
+        if not isinstance(rule, Puct):
+            raise ValueError("only a search by PUCT goes one simulation at a time: choose zero, alphago or mcts")
+        if state.is_over:
+            raise ValueError("the game is over: there is nothing to search")
+        self._rule, self._state = rule, state
+        self._searcher = Searcher(game, evaluation, rule, nodes=_NODES, rollouts=rollouts, seed=seed)
+        self._roots = game.allocate(1)
+        game.load(self._roots, 0, state)
+        self._searcher.begin(self._roots, _ONLY, _ENDLESS)
+        self.values: Mapping[int, float] = {}
+        """What the value network says of the position after each move: the chance of the player to move."""
+        if network is not None:
+            self.values = values_of_moves(self._searcher, self._roots, state, network)
+
+    @property
+    def simulations(self) -> int:
+        """How many there were."""
+        return self._searcher.counts.simulations
+
+    def step(self) -> list[Visit]:
+        """One simulation; returns the nodes that it went through, the root first. Empty: the tree is full."""
+        trees = self._searcher.trees
+        if self._searcher.is_full():
+            return []
+        before, sums = (each[0, : int(trees.used[0])].copy() for each in (trees.visits, trees.value_sum))
+        if not self._searcher.step(self._roots, _ONLY):
+            return []
+        changed = np.flatnonzero(trees.visits[0, : len(before)] != before)
+        return [Visit(int(n), int(before[n]), float(sums[n])) for n in changed]  # children come after their parents
+
+    def node(self, number: int, parent: int | None = None) -> SearchNode:
+        """A node by its number; ValueError if there is none. `parent`: for its u."""
+        trees = self._searcher.trees
+        if not 0 <= number < int(trees.used[0]):
+            raise ValueError(f"the tree has no node {number}")
+        visits, stage = int(trees.visits[0, number]), int(trees.stage[0, number])
+        bonus = 0.0
+        if parent is not None:
+            scale = self._rule.parameters.exploration * float(np.sqrt(trees.visits[0, parent]))
+            bonus = scale * float(trees.prior[0, number]) / (1 + visits)
+        return SearchNode(
+            number,
+            None if number == 0 else int(trees.action[0, number]),
+            visits,
+            float(trees.value_sum[0, number]),
+            float(action_value(trees, 0, number)) if visits else None,
+            float(trees.prior[0, number]),
+            bonus,
+            float(trees.value[0, number]) if visits else None,
+            float(trees.rollout_sum[0, number]) if trees.rollout_sum.shape[1] else None,
+            "expanded" if stage == EXPANDED else "solved" if stage == TERMINAL else "unseen",
+            int(trees.child_count[0, number]),
+        )
+
+    def children(self, number: int) -> list[SearchNode]:
+        """The children of a node, the largest Q + u first; for unvisited ones Q is what PUCT takes in its place."""
+        self.node(number)
+        trees = self._searcher.trees
+        first, count = int(trees.first_child[0, number]), int(trees.child_count[0, number])
+        found = [self.node(child, number) for child in range(first, first + count)]
+        guess = self.first_play_urgency(number)
+        return sorted(found, key=lambda each: -((guess if each.q is None else each.q) + each.bonus))
+
+    def first_play_urgency(self, number: int) -> float:
+        """Q of the children of a node that have no visit yet."""
+        trees, parameters = self._searcher.trees, self._rule.parameters
+        if parameters.fpu_zero or not trees.visits[0, number]:
+            return 0.0
+        first, count = int(trees.first_child[0, number]), int(trees.child_count[0, number])
+        children = slice(first, first + count)
+        seen = float(trees.prior[0, children][trees.visits[0, children] > 0].sum())
+        return float(known_value(trees, 0, number)) - parameters.fpu_reduction * float(np.sqrt(seen))
+
+    def line(self, number: int) -> list[int]:
+        """The numbers of the nodes from the root to a node."""
+        trees, line = self._searcher.trees, [number]
+        while line[-1] != 0:
+            first = trees.first_child[0, : int(trees.used[0])]
+            count = trees.child_count[0, : int(trees.used[0])]
+            parents = np.flatnonzero((count > 0) & (first <= line[-1]) & (line[-1] < first + count))
+            line.append(int(parents[0]))
+        return line[::-1]
+
+    def state_at(self, number: int) -> Any:
+        """The position of a node."""
+        state: Any = self._state
+        for each in self.line(number)[1:]:
+            state = state.play(state.move_of(int(self._searcher.trees.action[0, each])))
+        return state

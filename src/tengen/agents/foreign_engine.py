@@ -1,14 +1,30 @@
-"""What all agents that are programs of others have in common, whatever their protocol: starting, failing and ending."""
+"""What all agents that are programs of others have in common, whatever their protocol: starting, failing and ending.
 
+A program is a subprocess that is spoken to in lines. Two threads belong to it: one hands the engine's output to the
+reader, so that waiting for an answer can end at a deadline, and one drains its stderr, so that a talkative engine never
+blocks. An engine is ended together with all that it started, at the latest when nobody holds it any more.
+"""
+
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
 import threading
+import weakref
 from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar
+from typing import IO, Final, Generic, Protocol, TypeVar
 
+from tengen._processes import end_group, remember
 from tengen.agents.agent import AgentError
-from tengen.agents.engine_process import find_program
 
 DEFAULT_TIMEOUT: Final = 60.0
+
+LONGEST_LINE: Final = 1 << 16
+_GAME_FOLDERS: Final = ("/usr/games", "/usr/local/games")
 
 
 class Connection(Protocol):
@@ -74,3 +90,94 @@ class ForeignEngine(ABC, Generic[C]):
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close(patience=0.0)
+
+
+class EngineProcess:
+    """A running engine. `name` stands for it in error messages; `read` is given its output, in a thread.
+
+    `read` must not hold this object: an engine that nobody holds is ended.
+    """
+
+    def __init__(self, argv: Sequence[str], name: str, read: Callable[[IO[bytes]], None]) -> None:
+        self.name = name
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AgentError(f"{name} did not start: {error.strerror or error}") from None
+        remember(self._process)
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._stdin = self._process.stdin
+        self._last_words: deque[str] = deque(maxlen=5)
+        self._closing = threading.Lock()
+        self._kill = weakref.finalize(self, end_group, self._process)
+        self._reader = _start(read, self._process.stdout)
+        self._drainer = _start(_drain, self._process.stderr, self._last_words)
+
+    def send(self, line: str) -> None:
+        """Say one line; AgentError if the engine has gone."""
+        try:
+            self._stdin.write(line.encode() + b"\n")
+            self._stdin.flush()
+        except (OSError, ValueError):
+            raise self.death() from None
+
+    def death(self) -> AgentError:
+        """The error for an engine whose output has ended, with how it ended."""
+        try:
+            code: int | None = self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._kill()
+        self._drainer.join(1.0)
+        how = "closed its output" if code is None else f"ended with exit code {code}"
+        words = f"; its last words: {self._last_words[-1]}" if self._last_words else ""
+        return AgentError(f"{self.name} {how}{words}")
+
+    def close(self, patience: float = 1.0) -> None:
+        """Ask the engine to leave, wait `patience` seconds, and then end it with all that it started."""
+        with self._closing:
+            with contextlib.suppress(OSError, ValueError):
+                if patience > 0:
+                    self._stdin.write(b"quit\n")
+                self._stdin.close()
+            if self._kill.alive:
+                self._reader.join(patience)
+                self._kill()
+            self._reader.join(1.0)
+            self._drainer.join(1.0)
+
+
+def find_program(command: str, example: str) -> list[str]:
+    """The command line as a list, its program found on PATH or where Debian keeps games."""
+    try:
+        argv = shlex.split(command, posix=os.name != "nt")
+    except ValueError as error:
+        raise AgentError(f"the engine's command line {command!r} cannot be read: {error}") from None
+    if not argv:
+        raise AgentError(f"an engine needs a command line, such as: {example}")
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_GAME_FOLDERS])
+    program = shutil.which(argv[0], path=path)
+    if program is None:
+        remedy = "check the path" if os.path.dirname(argv[0]) else f"apt install {argv[0]}, or give its path"
+        raise AgentError(f"{argv[0]} isn't installed, or isn't a program: {remedy}")
+    return [program, *argv[1:]]
+
+
+def _start(read: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=read, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def _drain(stream: IO[bytes], last_words: "deque[str]") -> None:
+    with stream:
+        while raw := stream.readline(LONGEST_LINE):
+            line = " ".join(raw.decode("utf-8", "replace").split())
+            if line:
+                last_words.append(line[:200])

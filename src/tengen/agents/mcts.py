@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tengen.agents.conditions import refuse_other_games, warning
-from tengen.agents.limits import Limits
-from tengen.agents.tree_search import TreeSearchAgent
+from tengen.agents.search_agent import Limits, SearchAgent
+from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.options import Options
@@ -58,7 +57,7 @@ class Mcts:
             raise ValueError(f"mcts:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
 
 
-class MctsAgent(TreeSearchAgent):
+class MctsAgent(SearchAgent):
     """Searches by playouts, or by the values of networks."""
 
     def __init__(self, settings: Mcts, clock: Callable[[], float] = time.monotonic) -> None:

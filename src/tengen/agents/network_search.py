@@ -9,10 +9,9 @@ from typing import ClassVar
 from tengen._machine import cores
 from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
-from tengen.agents.conditions import refuse_other_games, warning
-from tengen.agents.limits import Limits
-from tengen.agents.territory import NetworkOwnership, OwnershipSource, PlayoutOwnership, estimator_for
-from tengen.agents.tree_search import TreeSearchAgent
+from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOwnership, estimator_for
+from tengen.agents.search_agent import Limits, SearchAgent
+from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.encode.registry import get_encoder
 from tengen.games.game import game_of
 from tengen.games.state import AnyState
@@ -67,7 +66,7 @@ class NetworkSearchSettings:
             raise ValueError(f"{kind}:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
 
 
-class NetworkSearchAgent(TreeSearchAgent):
+class NetworkSearchAgent(SearchAgent):
     """Searches with the network of a model file."""
 
     def __init__(

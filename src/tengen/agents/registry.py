@@ -27,13 +27,13 @@ class SpecError(ValueError):
 
 _KINDS = {
     "random": ("random:Random", "random:RandomAgent"),
-    "minimax": ("minimax:Minimax", "minimax:MinimaxAgent"),
-    "alphabeta": ("alphabeta:AlphaBeta", "alphabeta:alphabeta_agent"),
+    "minimax": ("game_tree:Minimax", "game_tree:MinimaxAgent"),
+    "alphabeta": ("game_tree:AlphaBeta", "game_tree:alphabeta_agent"),
     "value": ("value:ValueSettings", "value:ValueAgent"),
     "uct": ("uct:Uct", "uct:UctAgent"),
     "mcts": ("mcts:Mcts", "mcts:MctsAgent"),
     "policy": ("policy:Policy", "policy:PolicyAgent"),
-    "fast-policy": ("fast_policy:FastPolicySettings", "fast_policy:FastPolicyAgent"),
+    "fast-policy": ("policy:FastPolicySettings", "policy:FastPolicyAgent"),
     "zero": ("zero:ZeroSettings", "zero:ZeroAgent"),
     "gumbel": ("zero:GumbelSettings", "zero:ZeroAgent"),
     "alphago": ("alphago:AlphaGoSettings", "alphago:AlphaGoAgent"),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tengen.agents.agent import AgentError, Decision
-from tengen.agents.conditions import refuse_other_games, warning
 from tengen.agents.passing import wins_by_passing
+from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go
 from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tengen._files import write_atomically
-from tengen.agents.conditions import suited_options
+from tengen.agents.training_conditions import suited_options
 from tengen.arena.generation_match import PairResult, play_pairs
 from tengen.arena.tournament_report import as_csv
 from tengen.games.game import get_game, open_batch

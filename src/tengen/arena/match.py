@@ -22,8 +22,8 @@ import numpy as np
 from tengen._files import Setting
 from tengen._machine import cores
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
-from tengen.agents.conditions import warning
 from tengen.agents.registry import load_agent, model_card
+from tengen.agents.training_conditions import warning
 from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
 from tengen.arena.results import GameResult, MatchFolder, Player, other

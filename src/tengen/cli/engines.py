@@ -163,7 +163,7 @@ def analysis(
     print(f"{server.agent(0).name} analyses; queries are JSON, one a line", file=sys.stderr, flush=True)
     with contextlib.redirect_stdout(sys.stderr):
         server.run()
-    print(server.filling, file=sys.stderr, flush=True)
+    print(server.batch_stats, file=sys.stderr, flush=True)
 
 
 def warm_up(

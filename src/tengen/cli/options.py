@@ -152,7 +152,7 @@ def choose_game(name: str | None, specs: Sequence[str]) -> "Game":
 
 def choose_options(game: "Game", given: Mapping[str, Any], specs: Sequence[str]) -> Any:
     """The options of a game: as given, else as the model of the first agent that has one was trained, else defaults."""
-    from tengen.agents.conditions import suited_options
+    from tengen.agents.training_conditions import suited_options
     from tengen.agents.registry import model_card
 
     cards = [card for spec in specs if (card := model_card(spec)) is not None and card.game == game.name]

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import Agent
-from tengen.agents.conditions import suited_options
 from tengen.agents.registry import load_agent
+from tengen.agents.training_conditions import suited_options
 from tengen.arena.match import Match, first_of, play_match_game
 from tengen.data.dataset import Dataset, select
 from tengen.encode.go import get_go_encoder

@@ -103,7 +103,7 @@ class ReinforceConfig:
 
     def spec(self, card: "ModelCard") -> "GameSpec":
         """The games to be played, as the model of this card sees them."""
-        from tengen.agents.conditions import suited_options
+        from tengen.agents.training_conditions import suited_options
         from tengen.encode.game_spec import GameSpec
         from tengen.games.game import get_game
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tengen._files import write_atomically
-from tengen.agents.conditions import suited_options
+from tengen.agents.training_conditions import suited_options
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
 from tengen.games.go.options import GoOptions

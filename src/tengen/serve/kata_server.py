@@ -23,7 +23,7 @@ import numpy as np
 from tengen import __version__
 from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, Analyst
-from tengen.agents.side_by_side import SideBySide, Task, side_by_side
+from tengen.agents.batch_analysis import AnalysisTask, BatchAnalyser, batch_analyser
 from tengen.games import go
 from tengen.games.go import BLACK
 from tengen.serve.gtp_analysis import move_fields, root_fields
@@ -71,7 +71,7 @@ class KataServer:
             raise ValueError(f"the perspective is {perspective}: choose from {', '.join(PERSPECTIVES)}")
         self._makers, self._input, self._output = agents, queries, answers
         self._agents: dict[int, Analyst] = {}
-        self._searches: dict[int, SideBySide] = {}
+        self._searches: dict[int, BatchAnalyser] = {}
         self.agent(0)
         self._visits, self._perspective, self._room = visits, perspective, positions
         self._log, self._now = log or sys.stderr, now
@@ -82,16 +82,16 @@ class KataServer:
         self._has_ended = False
 
     @property
-    def filling(self) -> str:
+    def batch_stats(self) -> str:
         """One line: how many positions there were, and how full the batches."""
         lines = []
         for search in self._searches.values():
-            filling = search.filling
-            lines.append(f"{filling.positions} positions")
-            if filling.batches:
+            stats = search.stats
+            lines.append(f"{stats.positions} positions")
+            if stats.batches:
                 lines[-1] += (
-                    f", {filling.leaves} leaves in {filling.batches} batches of up to {filling.room}, filled to"
-                    f" {filling.share:.0%}; {filling.evaluations} evaluations"
+                    f", {stats.leaves} leaves in {stats.batches} batches of up to {stats.room}, filled to"
+                    f" {stats.share:.0%}; {stats.evaluations} evaluations"
                 )
         return "; ".join(lines) or "0 positions"
 
@@ -101,10 +101,10 @@ class KataServer:
             self._agents[number] = self._makers[number]()
         return self._agents[number]
 
-    def _search(self, number: int) -> SideBySide:
+    def _search(self, number: int) -> BatchAnalyser:
         """Where that agent's positions are searched."""
         if number not in self._searches:
-            self._searches[number] = side_by_side(self.agent(number), self._room, self._now)
+            self._searches[number] = batch_analyser(self.agent(number), self._room, self._now)
         return self._searches[number]
 
     def run(self) -> None:
@@ -258,7 +258,7 @@ class KataServer:
         avoid = query.avoid.get(state.to_play, frozenset())
         if avoid and not set(state.legal_moves()) - avoid:
             avoid = frozenset()
-        task = Task(state, query.visits or self._visits, query.seconds, avoid)
+        task = AnalysisTask(state, query.visits or self._visits, query.seconds, avoid)
         if not self._search(query.agent).start(key, task):
             return False
         position.next_report = self._now() + query.first_report

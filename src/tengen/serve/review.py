@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis
-from tengen.agents.side_by_side import Task, side_by_side
+from tengen.agents.batch_analysis import AnalysisTask, batch_analyser
 from tengen.games.game import Record, game_of
 from tengen.games.state import FIRST, RESIGN, AnyState
 
@@ -97,10 +97,10 @@ def review(
 ) -> Iterator[Review]:
     """Analyse every position of the game that led to `last`; yields the same review as it fills."""
     agent.analyse(last)  # AgentError if it is not a game for this agent
-    found, search = Review(last), side_by_side(agent, positions, now)
+    found, search = Review(last), batch_analyser(agent, positions, now)
     waiting, under_way = list(enumerate(found.states))[::-1], 0
     while waiting or under_way:
-        while waiting and search.start(waiting[-1][0], Task(waiting[-1][1], visits)):
+        while waiting and search.start(waiting[-1][0], AnalysisTask(waiting[-1][1], visits)):
             waiting.pop()
             under_way += 1
         for key, analysis in search.step():

@@ -22,8 +22,8 @@ from typing import BinaryIO, Final, TextIO
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck, Stoppable, Trained
 from tengen.agents.analysis import Analysis, Analyst, Watcher
-from tengen.agents.centipawns import centipawns
 from tengen.agents.registry import load_agent, with_limit, with_settings
+from tengen.agents.uci import centipawns
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, variant_name
 from tengen.games.microchess.game import GAME

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Final, Protocol, runtime_checkable
 
-from tengen.agents.stepped_search import SearchNode, SteppedSearch, Visit
+from tengen.agents.explanation import SearchNode, SteppedSearch, Visit
 from tengen.games.state import AnyState
 from tengen.web.agent_pool import AgentPool
 from tengen.web.connection import Action, Connection, Message

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tengen.agents.registry import load_agent
-from tengen.agents.tree_search import TreeSearchAgent
+from tengen.agents.search_agent import SearchAgent
 from tengen.games import go
 from tengen.games.game import get_game
 
 
-def agent(spec: str) -> TreeSearchAgent:
+def agent(spec: str) -> SearchAgent:
     found = load_agent(spec, seed=1)
-    assert isinstance(found, TreeSearchAgent)
+    assert isinstance(found, SearchAgent)
     return found
 
 

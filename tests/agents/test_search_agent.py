@@ -5,10 +5,10 @@ import pytest
 
 from tengen.agents import limits as limits_module
 from tengen.agents import tree_search
-from tengen.agents.limits import Limits
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
+from tengen.agents.search_agent import Limits
 from tengen.games import go, microchess
 from tengen.games.go import PASS
 from tengen.search.rule import cannot_be_overtaken

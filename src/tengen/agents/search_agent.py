@@ -6,11 +6,12 @@ every game.
 """
 
 import math
+import os
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,9 @@ from tengen.agents.analysis import (
     over,
     with_scores,
 )
-from tengen.agents.continuation import actions_between, fits
-from tengen.agents.explanation import Explanation, explain_root, values_of_moves
-from tengen.agents.limits import Limits
+from tengen.agents.explanation import Explanation, SteppedSearch, explain_root, values_of_moves
+from tengen.agents.ownership import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.agents.passing import Count, Pass, count_now
-from tengen.agents.stepped_search import SteppedSearch
-from tengen.agents.territory import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
@@ -41,7 +39,7 @@ from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.leaves import LeafEvaluation
 from tengen.search.rule import SearchResult, SearchRule
-from tengen.search.searcher import Searcher
+from tengen.search.searcher import NODE_BYTES, Searcher
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
@@ -51,8 +49,34 @@ _ROOMY = 2_000
 _REPORTED = 10  # how many moves a decision reports on
 _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
 
+_MEMORY_SHARE = 0.125  # of the machine's memory that a tree may take
+_MOST_PER_SECOND = 50_000  # simulations, more than any network or playout allows
 
-class TreeSearchAgent(ABC):
+
+@dataclass(frozen=True)
+class Limits:
+    """How long to think about a move."""
+
+    simulations: int | None
+    seconds: float | None
+    nodes: int
+    """Room for the tree; 0: as much as the other limits can need and an eighth of the machine's memory can hold."""
+
+    def room(self, branching: int) -> int:
+        """Nodes for the tree of a game with so many actions in a position."""
+        if self.nodes:
+            return self.nodes
+        # Trees are copied through another of the same size.
+        most = int(machine_memory() * _MEMORY_SHARE) // (2 * NODE_BYTES)
+        wanted = most
+        if self.simulations is not None:
+            wanted = 4 * (self.simulations + 2) * branching  # what is kept from earlier moves is as large again
+        elif self.seconds is not None:
+            wanted = int(4 * (self.seconds * _MOST_PER_SECOND + 2) * branching)
+        return max(1_000, min(most, wanted))
+
+
+class SearchAgent(ABC):
     """Searches from the position on the board, keeps its tree from move to move, and explains its choice."""
 
     name: str
@@ -438,3 +462,36 @@ def _chance(searcher: Searcher, child: int) -> float:
 def _roomy(visits: int | None) -> int | None:
     """Visits that a tree for analysis has room for: many, so that it stays when more are asked for."""
     return None if visits is None else max(visits, _ROOMY)
+
+
+def fits(kept: Options, wanted: Options) -> bool:
+    """Whether a searcher set up for one game serves for another: the same, with as much room or more."""
+    if type(kept) is not type(wanted):
+        return False
+    room = getattr(kept, "limit", 0)
+    if room < getattr(wanted, "limit", 0):
+        return False
+    return kept == (replace(wanted, limit=room) if hasattr(wanted, "limit") else wanted)  # type: ignore[call-arg]
+
+
+def actions_between(root: AnyState | None, state: AnyState) -> list[int] | None:
+    """The actions that lead from the position searched last to this one; None if it is another game."""
+    actions: list[int] = []
+    here: AnyState = state
+    while root is not None and here is not root:
+        before, move = here.previous, here.last_move
+        if before is None or move is None or here.move_number <= root.move_number:
+            return None
+        if here.to_play == before.to_play or getattr(here, "last_color", before.to_play) != before.to_play:
+            return None  # someone moved out of turn
+        actions.append(before.action_of(move))
+        here = before
+    return None if root is None else actions[::-1]
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has; 4 GiB where that is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30

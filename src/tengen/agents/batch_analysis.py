@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from tengen.agents.analysis import Analysis, Analyst, is_solved, of_tree, over
-from tengen.agents.limits import machine_memory
+from tengen.agents.ownership import OwnershipEstimator
 from tengen.agents.passing import count_now
-from tengen.agents.territory import OwnershipEstimator
-from tengen.agents.tree_search import TreeSearchAgent
+from tengen.agents.search_agent import SearchAgent, machine_memory
 from tengen.games import go
 from tengen.games.game import game_of
 from tengen.games.go import PASS
@@ -36,7 +35,7 @@ _LONGEST_ROUND = 0.15  # seconds: slow searches take fewer positions a round, so
 
 
 @dataclass(frozen=True)
-class Task:
+class AnalysisTask:
     """A position to analyse."""
 
     state: AnyState
@@ -46,7 +45,7 @@ class Task:
 
 
 @dataclass
-class Filling:
+class BatchStats:
     """How full the batches were."""
 
     positions: int = 0
@@ -64,12 +63,12 @@ class Filling:
         return self.leaves / max(1, self.batches * self.room)
 
 
-class SideBySide(Protocol):
+class BatchAnalyser(Protocol):
     """Takes tasks as long as it has room, and works on all of them a little at a time."""
 
-    filling: Filling
+    stats: BatchStats
 
-    def start(self, key: Hashable, task: Task) -> bool:
+    def start(self, key: Hashable, task: AnalysisTask) -> bool:
         """Take a task, known by `key`, of a game that the agent can play; False if there is no room for it now."""
         ...
 
@@ -89,17 +88,17 @@ class SideBySide(Protocol):
         ...
 
 
-def side_by_side(agent: Analyst, positions: int = 64, now: Callable[[], float] = time.monotonic) -> SideBySide:
+def batch_analyser(agent: Analyst, positions: int = 64, now: Callable[[], float] = time.monotonic) -> BatchAnalyser:
     """Room for so many positions, where the agent's search can have them in one batch; else for one."""
-    if isinstance(agent, TreeSearchAgent) and not isinstance(agent.rule(), Gumbel):
-        return ManyTrees(agent, positions, now)
-    return OneByOne(agent)
+    if isinstance(agent, SearchAgent) and not isinstance(agent.rule(), Gumbel):
+        return ParallelAnalyser(agent, positions, now)
+    return SequentialAnalyser(agent)
 
 
 # ------------------------------------------------------------------------------------------------ one tree
 
 
-class OneByOne:
+class SequentialAnalyser:
     """One position after another, for searches that cannot share their batches."""
 
     def __init__(self, agent: Analyst) -> None:
@@ -107,9 +106,9 @@ class OneByOne:
         self._key: Hashable = None
         self._snapshots: Iterator[Analysis] | None = None
         self._last: Analysis | None = None
-        self.filling = Filling()
+        self.stats = BatchStats()
 
-    def start(self, key: Hashable, task: Task) -> bool:
+    def start(self, key: Hashable, task: AnalysisTask) -> bool:
         """Begin, unless another position is under way."""
         if self._snapshots is not None:
             return False
@@ -126,7 +125,7 @@ class OneByOne:
         self._last = next(self._snapshots)
         if self._last.final:
             self._snapshots, done = None, self._last
-            self.filling.positions += 1
+            self.stats.positions += 1
             yield self._key, done
 
     def snapshot(self, key: Hashable) -> Analysis:
@@ -145,7 +144,7 @@ class OneByOne:
 class _Search:
     """A task in a tree."""
 
-    task: Task
+    task: AnalysisTask
     slot: int
     deadline: float
     estimator: OwnershipEstimator | None
@@ -154,7 +153,7 @@ class _Search:
 class _Pool:
     """The trees of positions with the same options and about as many visits."""
 
-    def __init__(self, agent: TreeSearchAgent, options: Options, visits: int, positions: int) -> None:
+    def __init__(self, agent: SearchAgent, options: Options, visits: int, positions: int) -> None:
         game = agent.new_batch(options)
         most = int(machine_memory() * _MEMORY_SHARE) // NODE_BYTES
         nodes = min(most, (visits + 2) * game.branching)
@@ -167,18 +166,18 @@ class _Pool:
         self.width, self.turn = trees, 0  # how many positions a round takes, and with which it begins
 
 
-class ManyTrees:
+class ParallelAnalyser:
     """Trees for many positions, of which every round takes leaves for one batch."""
 
-    def __init__(self, agent: TreeSearchAgent, positions: int, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, agent: SearchAgent, positions: int, now: Callable[[], float] = time.monotonic) -> None:
         if not 1 <= positions <= 4096:
             raise ValueError(f"{positions} positions at a time is not possible: give 1 to 4096")
         self._agent, self._positions, self._now = agent, positions, now
         self._pools: dict[tuple[Options, int], _Pool] = {}
         self._over: dict[Hashable, Analysis] = {}
-        self.filling = Filling(room=positions)
+        self.stats = BatchStats(room=positions)
 
-    def start(self, key: Hashable, task: Task) -> bool:
+    def start(self, key: Hashable, task: AnalysisTask) -> bool:
         """Give the position a tree, if one of its kind is free."""
         state = task.state
         if state.is_over:
@@ -208,12 +207,12 @@ class ManyTrees:
                 finished += [(key, None) for key in done]
         for key, known in finished:
             if known is not None:
-                self.filling.positions += 1
+                self.stats.positions += 1
                 yield key, known
             elif self._is_under_way(key):  # else it was cancelled meanwhile
                 analysis = replace(self.snapshot(key), final=True)
                 self.cancel(key)
-                self.filling.positions += 1
+                self.stats.positions += 1
                 yield key, analysis
 
     def snapshot(self, key: Hashable) -> Analysis:
@@ -291,9 +290,9 @@ class ManyTrees:
             pool.width = max(1, len(slots) // 2)
         elif took < _LONGEST_ROUND / 4:
             pool.width = min(2 * pool.width, len(pool.searches) + len(pool.free))
-        self.filling.leaves += counts.leaves - before[0]
-        self.filling.evaluations += counts.evaluations - before[1]
-        self.filling.batches += counts.batches - before[2]
+        self.stats.leaves += counts.leaves - before[0]
+        self.stats.evaluations += counts.evaluations - before[1]
+        self.stats.batches += counts.batches - before[2]
 
     def _is_done(self, pool: _Pool, search: _Search) -> bool:
         searcher, slot = pool.searcher, search.slot

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from tengen.agents.agent import Trained
-from tengen.agents.conditions import suited_options, warning
 from tengen.agents.registry import SpecError, load_agent, model_card
+from tengen.agents.training_conditions import suited_options, warning
 from tengen.games.game import get_game
 from tengen.nets.model_file import ModelCard, ModelFileError
 
