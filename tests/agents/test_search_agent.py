@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tengen.agents import limits as limits_module
-from tengen.agents import tree_search
+from tengen.agents import search_agent
 from tengen.agents.mcts import Mcts, MctsAgent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
@@ -22,7 +21,7 @@ GIB = 1 << 30
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of eight gibibytes."""
-    monkeypatch.setattr(limits_module, "machine_memory", lambda: 8 * GIB)
+    monkeypatch.setattr(search_agent, "machine_memory", lambda: 8 * GIB)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_memory_that_cannot_be_asked_for_is_taken_as_four_gibibytes(monkeypatch:
     def refuse(name: str) -> int:
         raise ValueError(name)
 
-    monkeypatch.setattr(limits_module.os, "sysconf", refuse)
+    monkeypatch.setattr(search_agent.os, "sysconf", refuse)
     assert Limits(None, None, 0).room(82) == GIB // 2 // (2 * NODE_BYTES)
 
 
@@ -106,7 +105,7 @@ def test_counting_the_position_is_part_of_the_time_for_a_move(spec: str, monkeyp
         now[0] += 3.0
         return Count(-1.0, frozenset(), Pass.LOSES)
 
-    monkeypatch.setattr(tree_search, "count_now", count)
+    monkeypatch.setattr(search_agent, "count_now", count)
     agent = load_agent(spec)
     agent._clock = clock  # type: ignore[attr-defined]
     passed = state_from(HALF_DONE, "chinese", 2, 0.5).play(PASS)
@@ -149,7 +148,7 @@ def test_a_search_by_the_clock_stops_when_no_other_move_can_come_first() -> None
     decision = agent.choose(state)
     assert now[0] < 3.5
     first, second = sorted(decision.visits.values())[-2:][::-1]
-    left = decision.nodes * (4 * tree_search._CLOCK_SHARE / now[0] - 1)
+    left = decision.nodes * (4 * search_agent._CLOCK_SHARE / now[0] - 1)
     assert first - second > 0.95 * left
     now[0] = 0.0
     agent.explain(state)
@@ -174,7 +173,7 @@ def test_the_lead_decides_whether_a_move_can_be_overtaken(visits: list[int], sim
 def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tree knew with other dead stones is forgotten; with the same it is kept."""
     found = [frozenset[int]()]
-    monkeypatch.setattr(tree_search, "count_now", lambda state, seconds: Count(-1.0, found[0], Pass.SAFE))
+    monkeypatch.setattr(search_agent, "count_now", lambda state, seconds: Count(-1.0, found[0], Pass.SAFE))
     agent = MctsAgent(Mcts(playouts=200, seed=1))
     state = state_from(HALF_DONE, "chinese", 2, 0.5).play(PASS)
     assert agent.choose(state).nodes == 200
@@ -194,7 +193,7 @@ SETTLED = """
 
 
 def test_dead_stones_found_after_a_search_that_passes_leave_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_search, "count_now", lambda state, seconds: Count(1.0, frozenset([3]), Pass.SAFE))
+    monkeypatch.setattr(search_agent, "count_now", lambda state, seconds: Count(1.0, frozenset([3]), Pass.SAFE))
     agent = MctsAgent(Mcts(playouts=300, seed=1))
     explanation = agent.explain(state_from(SETTLED, "chinese", 1, 0.5))
     decision = explanation.decision

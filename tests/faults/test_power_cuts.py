@@ -15,7 +15,7 @@ from tengen.games.microchess.tables_file import open_table, write_table
 from tengen.games.microchess.tables_index import layout_of
 from tengen.games.microchess.tables_material import Material
 from tengen.learn.run_directory import RunDirectory, read_metrics
-from tengen.web.stored_games import PlayedGame, StoredGames, new_id
+from tengen.web.storage import PlayedGame, StoredGames, new_id
 
 from ..data.packed_games import records, tar
 from .power import Recording, images, recorded

@@ -28,7 +28,7 @@ from tengen.serve.kata_server import KataServer
 from tengen.serve.uci import UciServer
 from tengen.web.app import WebConfig
 from tengen.web.connection import FAILED
-from tengen.web.specs import safe_spec
+from tengen.web.inputs import safe_spec
 from tengen.web.study import read_study
 
 from ..web.served import Page, Served

@@ -28,8 +28,7 @@ from tengen.serve.gtp_protocol import GtpError, as_integer, as_number, read_comm
 from tengen.serve.kata_query import parse_query
 from tengen.serve.uci import parse_go, parse_option, parse_position, printable, read_lines
 from tengen.web.guard import _cookie, _is_same, _name
-from tengen.web.records import read_any
-from tengen.web.specs import safe_spec
+from tengen.web.inputs import read_any, safe_spec
 from tengen.web.study import read_study
 
 SMALL, LARGE, LARGEST = 1 << 13, 1 << 16, 1 << 20  # bytes; the largest is what a page may send

@@ -14,13 +14,13 @@ from websockets.typing import Origin
 
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
-from tengen.web.impatient import ImpatientProtocol
+from tengen.web.server import IdleTimeoutProtocol
 
 
 class Served:
     """The server, on a port of its own, until it is closed."""
 
-    def __init__(self, config: WebConfig, http: type[ImpatientProtocol] = ImpatientProtocol) -> None:
+    def __init__(self, config: WebConfig, http: type[IdleTimeoutProtocol] = IdleTimeoutProtocol) -> None:
         self._listener = socket.socket()
         self._listener.bind(("127.0.0.1", 0))
         self._listener.listen(512)

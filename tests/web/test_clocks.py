@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tengen.games import go
-from tengen.web.clocks import Clock, TimeControl
-from tengen.web.stored_games import PlayedGame, StoredGames, new_id
+from tengen.web.clocks import GameClock, TimeControl
+from tengen.web.storage import PlayedGame, StoredGames, new_id
 
 from .served import Page
 
@@ -23,7 +23,7 @@ class Hand:
         return self.time
 
 
-def turn(clock: Clock, hand: Hand, player: int, seconds: float) -> None:
+def turn(clock: GameClock, hand: Hand, player: int, seconds: float) -> None:
     clock.run(player)
     hand.time += seconds
     clock.press()
@@ -31,7 +31,7 @@ def turn(clock: Clock, hand: Hand, player: int, seconds: float) -> None:
 
 def test_byo_yomi() -> None:
     hand = Hand()
-    clock = Clock(TimeControl(60, periods=3, period=10), hand)
+    clock = GameClock(TimeControl(60, periods=3, period=10), hand)
     turn(clock, hand, FIRST, 50)
     assert (clock.main, clock.periods) == ([10, 60], [3, 3])
     turn(clock, hand, SECOND, 1)
@@ -48,7 +48,7 @@ def test_byo_yomi() -> None:
 
 def test_fischer() -> None:
     hand = Hand()
-    clock = Clock(TimeControl(10, increment=3), hand)
+    clock = GameClock(TimeControl(10, increment=3), hand)
     turn(clock, hand, FIRST, 4)
     assert clock.main == [9, 10]
     clock.run(FIRST)
@@ -57,7 +57,7 @@ def test_fischer() -> None:
 
 def test_a_clock_stands_still_while_nobody_looks_and_is_kept(tmp_path: Path) -> None:
     hand = Hand()
-    clock = Clock(TimeControl(10, periods=1, period=5), hand)
+    clock = GameClock(TimeControl(10, periods=1, period=5), hand)
     clock.run(FIRST)
     hand.time += 3
     clock.halt()

@@ -17,8 +17,7 @@ from websockets.sync.client import connect
 from tengen.cli.web import web
 from tengen.web.app import STATIC, WebConfig
 from tengen.web.guard import is_loopback, kept_secret
-from tengen.web.impatient import ImpatientProtocol
-from tengen.web.server import _opener
+from tengen.web.server import IdleTimeoutProtocol, _opener
 
 from .served import Page, Served
 
@@ -102,7 +101,7 @@ def test_files_beside_the_page_stay_where_they_are(served: Served, path: str) ->
     assert get(served, path).status == 404
 
 
-class Hasty(ImpatientProtocol):
+class Hasty(IdleTimeoutProtocol):
     patience = 0.02
 
 

@@ -10,12 +10,11 @@ from websockets.exceptions import InvalidStatus
 
 from tengen.games import go
 from tengen.games.microchess.record import from_pgn
-from tengen.web import app, memory, play_room, study_room
+from tengen.web import app, inputs, play_sessions, study_sessions
 from tengen.web.app import WebConfig
 from tengen.web.connection import FAILED
-from tengen.web.memory import weight_of_game
-from tengen.web.records import read_any
-from tengen.web.stored_games import PlayedGame, StoredGames, as_json, new_id
+from tengen.web.inputs import read_any, weight_of_game
+from tengen.web.storage import PlayedGame, StoredGames, game_as_json, new_id
 
 from .served import Page, Served
 
@@ -25,13 +24,13 @@ SMALL = {"size": 5, "komi": 3.5}
 def test_records_are_read_in_turn_with_all_who_think(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that one who loads a lot waits alone; and 900,000 brackets are no work."""
     readers = set[str]()
-    read = play_room.read_any
+    read = play_sessions.read_any
 
     def watched(text: str) -> object:
         readers.add(threading.current_thread().name)
         return read(text)
 
-    monkeypatch.setattr(play_room, "read_any", watched)
+    monkeypatch.setattr(play_sessions, "read_any", watched)
     server = Served(WebConfig(tmp_path))
     page = Page(server)
     with pytest.raises(ValueError, match="not a record"):
@@ -112,7 +111,7 @@ def test_any_fault_while_an_agent_moves_is_told(tmp_path: Path, monkeypatch: pyt
     def fail(*given: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(play_room, "view_of_thought", lambda decision, player: {} if decision is None else fail())
+    monkeypatch.setattr(play_sessions, "view_of_thought", lambda decision, player: {} if decision is None else fail())
     server = Served(WebConfig(tmp_path))
     page = Page(server)
     name = page.ask("play.new", game="go", options=SMALL, players=["spec:random", "human"])["id"]
@@ -124,27 +123,27 @@ def test_any_fault_while_an_agent_moves_is_told(tmp_path: Path, monkeypatch: pyt
 
 def test_a_page_that_has_left_leaves_no_work_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Analyses of whole games end soon after nobody looks at them, and take one page's turns before that."""
-    monkeypatch.setattr(study_room, "_LINGER", 0.0)
-    desks = list[study_room.Desk]()
-    made = study_room.Desk.__init__
+    monkeypatch.setattr(study_sessions, "_LINGER", 0.0)
+    sessions = list[study_sessions.StudySession]()
+    made = study_sessions.StudySession.__init__
 
-    def remember(desk: study_room.Desk, *given: object) -> None:
-        made(desk, *given)  # type: ignore[arg-type]
-        desks.append(desk)
+    def remember(session: study_sessions.StudySession, *given: object) -> None:
+        made(session, *given)  # type: ignore[arg-type]
+        sessions.append(session)
 
-    monkeypatch.setattr(study_room.Desk, "__init__", remember)
+    monkeypatch.setattr(study_sessions.StudySession, "__init__", remember)
     server = Served(WebConfig(tmp_path, threads=1))
     greedy = Page(server)
     for _ in range(12):
         name = greedy.ask("study.load", record="(;SZ[5];B[cc];W[bb];B[dd])")["id"]
         greedy.ask("study.open", id=name)
         greedy.ask("study.whole", id=name, spec="uct", visits=2_000)
-    assert len({id(desk.whole.owner) for desk in desks}) == 1
+    assert len({id(session.whole.owner) for session in sessions}) == 1
     with pytest.raises(ValueError, match="open this study"):
-        greedy.ask("study.whole", id=desks[0].id, spec="uct", visits=2_000)
+        greedy.ask("study.whole", id=sessions[0].id, spec="uct", visits=2_000)
     greedy.close()
     page = Page(server)
-    while any(desk.task is not None for desk in desks):
+    while any(session.task is not None for session in sessions):
         page.ask("hello")
     page.close()
     server.close()
@@ -165,7 +164,7 @@ def test_an_agent_stops_thinking_when_nobody_looks(tmp_path: Path) -> None:
 
 def test_a_file_holds_what_a_game_shows(tmp_path: Path) -> None:
     played = PlayedGame(new_id(), go.State.new(size=5), ("human", "strong"), ("", "uct:playouts=20000"))
-    assert json.loads(json.dumps(as_json(played)))["specs"] == ["", "uct:playouts=20000"]
+    assert json.loads(json.dumps(game_as_json(played)))["specs"] == ["", "uct:playouts=20000"]
 
 
 def test_nobody_pushes_out_the_games_of_others(tmp_path: Path) -> None:
@@ -203,9 +202,9 @@ LONG = "(;SZ[9]" + "".join(f";{'BW'[n % 2]}[{chr(97 + n % 9)}{chr(97 + n // 9)}]
 def test_small_records_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies and games are let go, the oldest first, when all of them together hold too much; none that is open."""
     size = weight_of_game(read_any(LONG))
-    for room in (study_room, play_room):
+    for module in (study_sessions, play_sessions):
         for name in ("MOST_OF_STUDIES", "MOST_OF_GAMES"):
-            monkeypatch.setattr(room, name, 4 * size, raising=False)
+            monkeypatch.setattr(module, name, 4 * size, raising=False)
     server = Served(WebConfig(tmp_path))
     page, other = Page(server), Page(server)
     mine = other.ask("study.load", record=LONG)["id"]
@@ -228,7 +227,7 @@ def test_small_records_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytes
 
 
 def test_one_record_may_not_take_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 50_000)
+    monkeypatch.setattr(inputs, "MOST_OF_ONE", 50_000)
     with pytest.raises(ValueError, match="MB of memory"):
         weight_of_game(read_any(LONG))
 

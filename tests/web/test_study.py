@@ -8,9 +8,9 @@ import pytest
 from tengen.games import go
 from tengen.games.game import get_game
 from tengen.web.app import WebConfig
-from tengen.web.live_analysis import analyst_spec
 from tengen.web.opponents import analysts_for
-from tengen.web.study import MOST_NODES, Judgement, Study, read_study
+from tengen.web.study import MOST_NODES, PositionEstimate, Study, read_study
+from tengen.web.study_sessions import analyst_spec
 
 from .served import Page, Served
 
@@ -50,7 +50,7 @@ def test_a_move_that_is_there_is_not_added_again() -> None:
 
 def test_analysis_is_written_as_comments() -> None:
     study = read_study(TWO_WAYS)
-    study.nodes[1].judgement = Judgement(100, 0.25, -2.0, "C2", ("C2", "B2"))
+    study.nodes[1].estimate = PositionEstimate(100, 0.25, -2.0, "C2", ("C2", "B2"))
     text = study.write()[1].decode()
     assert "White 75.0%, White+2.0 (100 visits). Best: C2 B2" in text
     assert "SBKV[25.0]" in text
@@ -62,7 +62,7 @@ def test_other_games_keep_their_main_line() -> None:
     study = Study(start)
     study.play(study.play(0, "c1b3"), "a5b4")
     study.play(0, "d2d3")
-    study.nodes[1].judgement = Judgement(10, 0.9, None, "a5b4")
+    study.nodes[1].estimate = PositionEstimate(10, 0.9, None, "a5b4")
     name, data = study.write()
     assert name == "study.pgn" and b"White 90.0%" in data
     again = read_study(data)

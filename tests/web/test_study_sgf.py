@@ -10,7 +10,7 @@ from sgfmill import sgf_grammar
 from tengen.games.go import BLACK, EMPTY, WHITE
 from tengen.games.go.sgf import read_sgf
 from tengen.games.go.sgf_encoding import decoded, detected
-from tengen.web.study import Judgement, Study, read_study
+from tengen.web.study import PositionEstimate, Study, read_study
 
 RICH = (
     "(;GM[1]FF[4]CA[UTF-8]SZ[9]KM[6.5]PB[Kim]PW[Lee]BR[3d]WR[1p]EV[Cup]RO[2]DT[2026-01-02]PC[Seoul]RE[B+R]\n"
@@ -46,7 +46,7 @@ def test_what_is_added_leaves_all_else_as_it_was() -> None:
     study = read_study(RICH)
     for number, move in ((0, "E5"), (1, "E5"), (2, "A9"), (4, "A1"), (6, "A1"), (6, "B1")):
         study.play(study.play(number, move), "J1" if move != "J1" else "H1")
-    study.nodes[1].judgement = Judgement(100, 0.25, -2.0, "C2", ("C2", "B2"))
+    study.nodes[1].estimate = PositionEstimate(100, 0.25, -2.0, "C2", ("C2", "B2"))
     text = saved(study)
     before, after = (sgf_grammar.parse_sgf_game(one.encode()) for one in (RICH, text))
     assert properties(before) - properties(after) == {("C", b"first \\] \\\\ \\: move")}
@@ -165,7 +165,7 @@ def test_the_collection_of_tricky_records() -> None:
             state = study.nodes[0].state
             moves = [state.move_name(move) for move in state.legal_moves()]
             number = study.play(0, next(move for move in reversed(moves) if move != "pass"))
-            study.nodes[0].judgement = Judgement(10, 0.5, None, "A1")
+            study.nodes[0].estimate = PositionEstimate(10, 0.5, None, "A1")
             after = decoded(study.write()[1])[0]
             again = read_study(after)
             assert len(again.nodes) == len(study.nodes), member.name

@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from tengen.web.agent_pool import AgentPool
-from tengen.web.thinking import ROUND, Busy, Thinking
+from tengen.web.thinking import ROUND, AgentPool, Busy, Thinking
 
 
 def test_owners_take_turns() -> None:

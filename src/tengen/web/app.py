@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,27 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
-from tengen.web.agent_pool import AgentPool
-from tengen.web.catalogue import catalogue
+from tengen import __version__
+from tengen.games.game import Game, game_names, get_game
+from tengen.games.go.coordinates import max_fixed_handicap
+from tengen.games.go.rules import RULES
+from tengen.games.microchess.options import RULE_SETS
 from tengen.web.connection import Action, Connection, Message
-from tengen.web.explain_room import ExplainRoom
+from tengen.web.explain_sessions import ExplainSessions
 from tengen.web.guard import Guard
-from tengen.web.learn_room import LearnRoom
-from tengen.web.match_room import MatchRoom
-from tengen.web.play_room import PlayRoom
-from tengen.web.stored_games import StoredGames
-from tengen.web.stored_studies import StoredStudies
-from tengen.web.study_room import StudyRoom
-from tengen.web.thinking import Thinking
+from tengen.web.inputs import SAFE_KINDS
+from tengen.web.match_sessions import MatchSessions
+from tengen.web.play_sessions import PlaySessions
+from tengen.web.run_sessions import RunSessions
+from tengen.web.storage import StoredGames, StoredStudies
+from tengen.web.study_sessions import StudySessions
+from tengen.web.thinking import AgentPool, Thinking
 
 STATIC = Path(__file__).parent / "static"
 _MOST_PAGES = 500
+
+_GO_SIZES = range(2, 26)
+_HIDDEN = ("limit",)  # options that are for learning
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,13 @@ def make_app(config: WebConfig) -> Guard:
     thinking, agents = Thinking(config.threads), AgentPool()
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
-    play = PlayRoom(stored, thinking, agents, config.opponents, config.runs)
+    play = PlaySessions(stored, thinking, agents, config.opponents, config.runs)
     actions |= play.actions()
-    studies = StudyRoom(stored, StoredStudies(config.state / "studies"), thinking, agents)
+    studies = StudySessions(stored, StoredStudies(config.state / "studies"), thinking, agents)
     actions |= studies.actions()
-    actions |= ExplainRoom(studies, thinking, agents).actions()
-    actions |= LearnRoom(config.runs, studies, play, thinking).actions()
-    actions |= MatchRoom(studies, thinking, agents, config.opponents).actions()
+    actions |= ExplainSessions(studies, thinking, agents).actions()
+    actions |= RunSessions(config.runs, studies, play, thinking).actions()
+    actions |= MatchSessions(studies, thinking, agents, config.opponents).actions()
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:
@@ -138,3 +144,34 @@ def _warm_up() -> None:
 
     state = go.State.new(size=9)
     view_of(state.play(state.parse_move("E5")))
+
+
+def catalogue() -> dict[str, Any]:
+    """All of it."""
+    return {
+        "version": __version__,
+        "kinds": list(SAFE_KINDS),
+        "games": [_describe(get_game(name)) for name in game_names()],
+    }
+
+
+def _describe(game: Game) -> dict[str, Any]:
+    known = {
+        "name": game.name,
+        "title": game.title,
+        "players": list(game.players),
+        "territory": game.territory,
+        "suffix": game.suffix,
+        "options": [_option(game, option) for option in fields(game.options) if option.name not in _HIDDEN],
+    }
+    if game.name == "go":
+        known["rules"] = [{"name": rules.name, "komi": rules.komi, "size": rules.size} for rules in RULES.values()]
+        known["handicaps"] = {str(size): max_fixed_handicap(size) for size in _GO_SIZES}
+    return known
+
+
+def _option(game: Game, option: Any) -> dict[str, Any]:
+    kind = next((word for word in ("bool", "int", "float") if word in str(option.type)), "str")
+    choices = {"go": list(RULES), "microchess": list(RULE_SETS)}.get(game.name, []) if option.name == "rules" else []
+    default = option.default
+    return {"name": option.name, "kind": kind, "choices": choices, "default": None if default != default else default}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tengen.web.fields import field
+from tengen.web.inputs import field
 
 _MOST_SECONDS: Final = 36_000.0
 _MOST_PERIODS: Final = 100
@@ -45,7 +45,7 @@ class TimeControl:
         return cls(main, field(given, "periods", int), period, increment)
 
 
-class Clock:
+class GameClock:
     """The clocks of both players; at most one of them runs."""
 
     def __init__(self, control: TimeControl, now: Callable[[], float] = time.monotonic) -> None:
@@ -117,7 +117,7 @@ class Clock:
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Clock":
+    def from_json(cls, fields: Mapping[str, Any]) -> "GameClock":
         """A clock as a file keeps it, halted; KeyError, TypeError or ValueError if it is none."""
         control = TimeControl.of(dict(fields))
         if control is None:

@@ -46,7 +46,7 @@ class Connection:
         client = socket.client
         self.address = "" if client is None else client.host
         """Where the page is, behind a proxy that says so too."""
-        self.rooms: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {}
         """What each part of the server remembers of this page."""
 
     def on_leaving(self, do: Callable[[], None]) -> None:
@@ -88,7 +88,7 @@ class Connection:
             writer.cancel()
             for do in self._leaving:
                 do()
-            self.rooms.clear()
+            self.parts.clear()
 
     async def _slow_down(self) -> None:
         """Who floods is read from more slowly; nobody else notices."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tengen.games.game import game_of
 from tengen.games.go.rules import get_rules
-from tengen.web.specs import safe_spec
+from tengen.web.inputs import safe_spec
 
 HUMAN: Final = "human"
 """The player that is a person."""

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tengen._files import sole_use
 from tengen._processes import end_all
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
-from tengen.web.impatient import ImpatientProtocol
 
 _LONGEST_END: Final = 2.0  # seconds
 
@@ -60,7 +61,7 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
     settings = uvicorn.Config(
         make_app(config),
         log_level="warning",
-        http=ImpatientProtocol,
+        http=IdleTimeoutProtocol,
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE,
         ws_ping_interval=20,
@@ -108,3 +109,39 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.set_inheritable(True)
     return listener
+
+
+class IdleTimeoutProtocol(H11Protocol):
+    """A connection that is closed where no request is under way when it is looked at. Websockets are left alone."""
+
+    patience: ClassVar[float] = 10.0
+    """Seconds between two looks."""
+    _look: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Somebody has come."""
+        super().connection_made(transport)
+        self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They have gone."""
+        self._look_no_more()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """The connection becomes a websocket, which has pings of its own."""
+        self._look_no_more()
+        super().handle_websocket_upgrade(event)
+
+    def _look_later(self) -> None:
+        self._look = self.loop.call_later(self.patience, self._close_if_idle)
+
+    def _look_no_more(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+
+    def _close_if_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+        else:
+            self._look_later()

@@ -16,7 +16,7 @@ from tengen.games.go.coordinates import from_sgf, to_sgf
 from tengen.games.go.sgf import SgfError, read_record, replay, resumed
 from tengen.games.go.sgf_encoding import declared, decoded
 from tengen.games.state import FIRST, RESIGN
-from tengen.web.records import NO_RECORD, read_any, suffix_of
+from tengen.web.inputs import NO_RECORD, read_any, suffix_of
 from tengen.web.sgf_tree import SgfNode, SgfTree, escaped
 
 MOST_NODES: Final = 5_000
@@ -56,7 +56,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PositionEstimate:
     """What the best analysis of a position so far says, as the first player sees it."""
 
     visits: int
@@ -76,7 +76,7 @@ class Node:
     move: str
     children: list[int] = field(default_factory=list)
     comment: str = ""
-    judgement: Judgement | None = None
+    estimate: PositionEstimate | None = None
     place: int | None = None
     """The node of the record that this is; None: it was added."""
 
@@ -150,7 +150,7 @@ class Study:
     @property
     def is_changed(self) -> bool:
         """Whether a save would differ from the record that was read."""
-        return len(self.nodes) > self.read or any(node.judgement is not None for node in self.nodes)
+        return len(self.nodes) > self.read or any(node.estimate is not None for node in self.nodes)
 
     def came_from(self, source: Source, tree: SgfTree | None = None) -> "Study":
         """The same study, which knows what it was read from."""
@@ -189,7 +189,7 @@ def comment_of(node: Node, game: Game) -> str:
 
 def analysis_of(node: Node, game: Game) -> str:
     """What analysis says of a node, in words."""
-    judged = node.judgement
+    judged = node.estimate
     if judged is None or not judged.visits:
         return ""
     first, second = game.players
@@ -323,8 +323,8 @@ def _changed_sgf(study: Study, tree: SgfTree) -> str:
     for node in study.nodes:
         if node.place is None:
             continue
-        if node.judgement is not None:
-            values[node.place] = {"SBKV": _win_rate(node.judgement)}
+        if node.estimate is not None:
+            values[node.place] = {"SBKV": _win_rate(node.estimate)}
             if analysis_of(node, study.game):
                 words[node.place] = analysis_of(node, study.game)
         added = [child for child in node.children if child >= study.read]
@@ -375,14 +375,14 @@ def _node_text(study: Study, node: Node) -> str:
     color = "B" if node.state.last_color == BLACK else "W"
     text = f";{color}[{to_sgf(before.parse_move(node.move), before.size)}]"
     comment = comment_of(node, study.game)
-    if node.judgement is not None:
-        text += f"SBKV[{_win_rate(node.judgement)}]"
+    if node.estimate is not None:
+        text += f"SBKV[{_win_rate(node.estimate)}]"
     return text + (f"C[{escaped(comment)}]" if comment else "")
 
 
-def _win_rate(judgement: Judgement) -> str:
+def _win_rate(estimate: PositionEstimate) -> str:
     """Black's, as Sabaki shows it."""
-    return f"{judgement.chance * 100:.1f}"
+    return f"{estimate.chance * 100:.1f}"
 
 
 def first_chance(state: Any, chance: float) -> float:

@@ -1,16 +1,24 @@
-"""Thinking off the event loop: a few threads that all who play here share.
+"""Thinking off the event loop: a few threads that all who play here share, and the agents that think in them.
 
 Everybody has a queue of their own, and the queues take turns, so one who asks for a lot waits for their own jobs alone.
 Time is bounded: the more people wait, the less each move may take (`share`).
+
+Loaded agents are borrowed. A few serve many games: most of a game is waiting. A borrower gets the agent that served it
+last if that is free (it still has its tree), or another of the same spec, or a new one.
 """
 
 import asyncio
+import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tengen._machine import cores
+from tengen.agents.agent import Agent, Stoppable
+from tengen.agents.registry import load_agent
 
 Result = TypeVar("Result")
 
@@ -18,6 +26,9 @@ ROUND: Final = 10.0
 """Seconds in which everybody who waits should have had a turn."""
 _LEAST: Final = 0.05
 _MOST_WAITING: Final = 8  # jobs of one owner
+
+MOST_AGENTS: Final = 12
+"""Loaded agents; of more, the oldest that nobody uses are closed."""
 
 
 class Busy(ValueError):
@@ -85,3 +96,100 @@ class Thinking:
         finally:
             self._running -= 1
             self._start_next()
+
+
+@dataclass
+class _Loaded:
+    spec: str
+    agent: Agent
+    borrower: str
+    in_use: bool = True
+
+
+class AgentPool:
+    """Loaded agents, for any thread."""
+
+    def __init__(self, most: int = MOST_AGENTS) -> None:
+        self._most = most
+        self._agents: list[_Loaded] = []  # who was used last is last
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def borrow(self, spec: str, borrower: str) -> Iterator[Agent]:
+        """An agent of this spec for as long as the block runs; ValueError if there is none."""
+        loaded = self._take(spec, borrower)
+        if loaded is None:
+            loaded = _Loaded(spec, load_agent(spec), borrower)
+            with self._lock:
+                self._agents.append(loaded)
+        try:
+            yield loaded.agent
+        finally:
+            self._give_back(loaded)
+
+    def close(self) -> None:
+        """Close every agent that nobody uses, and interrupt the others."""
+        with self._lock:
+            agents, self._agents = self._agents, []
+        for one in agents:
+            if not one.in_use:
+                one.agent.close()
+            elif isinstance(one.agent, Stoppable):
+                one.agent.stop()
+
+    def _take(self, spec: str, borrower: str) -> _Loaded | None:
+        with self._lock:
+            idle = [one for one in self._agents if one.spec == spec and not one.in_use]
+            if not idle:
+                return None
+            found = next((one for one in idle if one.borrower == borrower), idle[0])
+            found.borrower, found.in_use = borrower, True
+            return found
+
+    def _give_back(self, loaded: _Loaded) -> None:
+        surplus = list[_Loaded]()
+        with self._lock:
+            loaded.in_use = False
+            if loaded in self._agents:
+                self._agents.remove(loaded)
+                self._agents.append(loaded)
+            while len(self._agents) > self._most:
+                idle = next((one for one in self._agents if not one.in_use), None)
+                if idle is None:
+                    break
+                self._agents.remove(idle)
+                surplus.append(idle)
+        for one in surplus:
+            one.agent.close()
+
+
+class AgentSlot:
+    """Where agents think about one game, one at a time."""
+
+    def __init__(self, thinking: Thinking, agents: AgentPool, name: str, owner: Hashable = None) -> None:
+        """`name`: whom the agents are lent to. `owner`: whose turn the thinking takes; None: the slot's own."""
+        self._thinking, self._agents, self._name = thinking, agents, name
+        self.owner: Hashable = self if owner is None else owner
+        self._agent: Agent | None = None
+
+    async def think(self, spec: str, do: Callable[[Agent, float], Result]) -> Result:
+        """Lend an agent to `do`, in a thread, with the seconds that it may take."""
+        return await self.work(lambda: self._lend(spec, do))
+
+    async def work(self, do: Callable[[], Result]) -> Result:
+        """The same without an agent."""
+        return await self._thinking.run(self.owner, do)
+
+    def stop(self) -> None:
+        """Interrupt who thinks."""
+        agent = self._agent
+        if isinstance(agent, Stoppable):
+            agent.stop()
+
+    def _lend(self, spec: str, do: Callable[[Agent, float], Result]) -> Result:
+        with self._agents.borrow(spec, self._name) as agent:
+            self._agent = agent
+            try:
+                return do(agent, self._thinking.share())
+            finally:
+                self._agent = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tengen.web.match_room import MOST_GAMES
+from tengen.web.match_sessions import MOST_GAMES
 
 from .served import Page, Served
 

@@ -1,4 +1,4 @@
-"""Who looks at what: pages look at one thing of a room at a time, until they go."""
+"""Which pages follow what: of each part of the server a page follows one thing at a time, until it leaves."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -21,27 +21,27 @@ class Watched:
 Thing = TypeVar("Thing", bound=Watched)
 
 
-class Audience(Generic[Thing]):
-    """The pages of a room."""
+class Subscribers(Generic[Thing]):
+    """The pages that follow the games, studies or matches of one part of the server."""
 
-    def __init__(self, room: str, left: Callable[[Thing], object] = lambda thing: None) -> None:
+    def __init__(self, part: str, left: Callable[[Thing], object] = lambda thing: None) -> None:
         """`left` is called with a thing when the last page has left it."""
-        self._room, self._left = room, left
+        self._part, self._left = part, left
 
     def join(self, page: Connection, thing: Thing) -> None:
-        """Let a page look at a thing, and at no other of this room."""
-        if page.rooms.get(self._room) is thing:
+        """Let a page follow a thing, and no other of this part."""
+        if page.parts.get(self._part) is thing:
             return
         self.leave(page)
-        if f"{self._room} left" not in page.rooms:
-            page.rooms[f"{self._room} left"] = True
+        if f"{self._part} left" not in page.parts:
+            page.parts[f"{self._part} left"] = True
             page.on_leaving(lambda: self.leave(page))
-        page.rooms[self._room] = thing
+        page.parts[self._part] = thing
         thing.pages.add(page)
 
     def leave(self, page: Connection) -> None:
-        """Let a page look at nothing of this room."""
-        thing: Thing | None = page.rooms.pop(self._room, None)
+        """Let a page follow nothing of this part."""
+        thing: Thing | None = page.parts.pop(self._part, None)
         if thing is not None:
             thing.pages.discard(page)
             if not thing.pages:

@@ -5,20 +5,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from tengen.web.connection import Action, Connection, Message
-from tengen.web.fields import field
-from tengen.web.play_room import PlayRoom
-from tengen.web.run_tables import pair_game, pair_games
-from tengen.web.runs import describe_run, find_runs, game_of_run, players_of, replay, touched
-from tengen.web.study_room import StudyRoom
+from tengen.web.inputs import field
+from tengen.web.play_sessions import PlaySessions
+from tengen.web.runs import describe_run, find_runs, game_of_run, pair_game, pair_games, players_of, replay, touched
+from tengen.web.study_sessions import StudySessions
 from tengen.web.thinking import Thinking
 
 _EVERY: Final = 2.0  # seconds between two looks at a run
 
 
-class LearnRoom:
+class RunSessions:
     """Reads the runs in a folder and never writes to them."""
 
-    def __init__(self, folder: Path, studies: StudyRoom, play: PlayRoom, thinking: Thinking) -> None:
+    def __init__(self, folder: Path, studies: StudySessions, play: PlaySessions, thinking: Thinking) -> None:
         self._folder, self._studies, self._play, self._thinking = folder, studies, play, thinking
 
     def actions(self) -> dict[str, Action]:
@@ -46,10 +45,10 @@ class LearnRoom:
         page.forget("run")
         view = await asyncio.to_thread(describe_run, name, path)
         page.tell("run", view)
-        if "runs left" not in page.rooms:
-            page.rooms["runs left"] = True
+        if "runs left" not in page.parts:
+            page.parts["runs left"] = True
             page.on_leaving(lambda: self._stop(page))
-        page.rooms["run"] = asyncio.create_task(_watch(page, name, path, view["touched"]))
+        page.parts["run"] = asyncio.create_task(_watch(page, name, path, view["touched"]))
         return {}
 
     async def _leave(self, page: Connection, message: Message) -> Any:
@@ -78,7 +77,7 @@ class LearnRoom:
         return await asyncio.to_thread(pair_games, path, field(message, "first", str), field(message, "second", str))
 
     async def _game(self, page: Connection, message: Message) -> Any:
-        """Put one of these games on a desk."""
+        """Open one of these games as a study."""
         _, path = await self._path(message)
         names, number = (field(message, "first", str), field(message, "second", str)), field(message, "number", int)
         return await self._studies.begin(await self._thinking.run(page, lambda: pair_game(path, *names, number)))
@@ -92,7 +91,7 @@ class LearnRoom:
 
     @staticmethod
     def _stop(page: Connection) -> None:
-        task = page.rooms.pop("run", None)
+        task = page.parts.pop("run", None)
         if task is not None:
             task.cancel()
 

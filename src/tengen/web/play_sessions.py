@@ -16,33 +16,28 @@ from tengen.games.go.sgf_encoding import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.status import dead_stones
 from tengen.serve.counting import estimate, group_at, result_is_open
-from tengen.web.agent_pool import AgentPool
-from tengen.web.audience import Audience, Watched
-from tengen.web.clocks import Clock, TimeControl
+from tengen.web.clocks import GameClock, TimeControl
 from tengen.web.connection import Action, Connection, Message, problem_of
-from tengen.web.counting import count_of, is_to_be_counted
-from tengen.web.fields import field, options_of
 from tengen.web.guard import is_loopback
-from tengen.web.memory import MOST_OF_GAMES, weight_of_game
+from tengen.web.inputs import MOST_OF_GAMES, field, options_of, read_any, record_in, weight_of_game
 from tengen.web.opponents import opponents_for, players_of, spec_of
 from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
-from tengen.web.records import read_any, record_in
 from tengen.web.runs import is_generation
-from tengen.web.seat import Seat
-from tengen.web.stored_games import PlayedGame, StoredGames, new_id
-from tengen.web.thinking import Thinking
+from tengen.web.storage import PlayedGame, StoredGames, count_of, is_to_be_counted, new_id
+from tengen.web.subscribers import Subscribers, Watched
+from tengen.web.thinking import AgentPool, AgentSlot, Thinking
 
 _LISTED: Final = 30
 _HINT: Final = 1.0  # seconds
 _IN_MEMORY: Final = 200
 
 
-class Table(Watched):
+class PlaySession(Watched):
     """A game that is being played, and what goes on at the moment."""
 
-    def __init__(self, played: PlayedGame, seat: Seat) -> None:
+    def __init__(self, played: PlayedGame, slot: AgentSlot) -> None:
         super().__init__()
-        self.played, self.seat = played, seat
+        self.played, self.slot = played, slot
         self.weight = weight_of_game(played.state)
         """Bytes that it holds."""
         self.thinking: asyncio.Task[None] | None = None
@@ -57,7 +52,7 @@ class Table(Watched):
         """When the time of the person whose turn it is will be over."""
 
 
-class PlayRoom:
+class PlaySessions:
     """All tables, by the names of their games."""
 
     def __init__(
@@ -65,8 +60,8 @@ class PlayRoom:
     ) -> None:
         """`own`: specs of the server's own opponents by name. `runs`: the folder of runs whose generations may play."""
         self._stored, self._thinking, self._agents, self._own, self._runs = stored, thinking, agents, own, runs
-        self._tables: dict[str, Table] = {}
-        self._audience: Audience[Table] = Audience("play", self._left)
+        self._sessions: dict[str, PlaySession] = {}
+        self._subscribers: Subscribers[PlaySession] = Subscribers("play", self._left)
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -114,8 +109,8 @@ class PlayRoom:
         players, specs = players_of(message.get("players"), state, self._own)
         for player, spec in zip(players, specs):
             if player.startswith("spec:"):  # of the other ones it is known that they can play
-                seat = Seat(self._thinking, self._agents, "check", owner=page)
-                await seat.think(spec, lambda agent, seconds: _check(agent, state))
+                slot = AgentSlot(self._thinking, self._agents, "check", owner=page)
+                await slot.think(spec, lambda agent, seconds: _check(agent, state))
         return await self.begin_between(page, state, players, specs, TimeControl.of(message.get("clock")))
 
     async def begin_between(
@@ -127,40 +122,40 @@ class PlayRoom:
         control: TimeControl | None = None,
     ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
-        clock = None if control is None else Clock(control)
-        table = self._table_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
-        table.seat.owner = page
-        self._make_room(table.weight)
-        self._tables[table.played.id] = table
-        await self._settle_and_save(table)
+        clock = None if control is None else GameClock(control)
+        session = self._session_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
+        session.slot.owner = page
+        self._make_room(session.weight)
+        self._sessions[session.played.id] = session
+        await self._settle_and_save(session)
         await asyncio.to_thread(self._stored.drop_oldest)
-        return {"id": table.played.id}
+        return {"id": session.played.id}
 
     # -------------------------------------------------------------------------------------- in a game
 
     async def _open(self, page: Connection, message: Message) -> Any:
-        table = await self._table(message)
-        self._audience.join(page, table)
-        table.seat.owner = page
-        self._wind(table)
+        session = await self._session(message)
+        self._subscribers.join(page, session)
+        session.slot.owner = page
+        self._wind(session)
         page.forget("game")
-        page.tell("game", self._view(table), whole=True)
-        self._go_on(table)
-        return {"id": table.played.id}
+        page.tell("game", self._view(session), whole=True)
+        self._go_on(session)
+        return {"id": session.played.id}
 
     async def _leave(self, page: Connection, message: Message) -> Any:
-        self._audience.leave(page)
+        self._subscribers.leave(page)
         return {}
 
-    def _left(self, table: Table) -> None:
+    def _left(self, session: PlaySession) -> None:
         """Nobody looks any more: nobody thinks, the clock is halted, and the game kept with it."""
-        self._stop(table)
-        self._wind(table)
-        self._keep(table)
+        self._stop(session)
+        self._wind(session)
+        self._keep(session)
 
     async def _move(self, page: Connection, message: Message) -> Any:
-        table = await self._table(message)
-        played = table.played
+        session = await self._session(message)
+        played = session.played
         if played.specs[played.state.to_play - 1] and not played.state.is_over:
             raise ValueError("it is not your turn")
         if played.winner_beside_the_board:
@@ -168,31 +163,31 @@ class PlayRoom:
         if field(message, "number", int) != played.state.move_number:
             raise ValueError("the game has gone on meanwhile")
         played.state = played.state.play(played.state.parse_move(field(message, "move", str)))
-        table.thought = view_of_thought(None, FIRST)
+        session.thought = view_of_thought(None, FIRST)
         if played.clock is not None:
             played.clock.press()
-        await self._changed(table)
+        await self._changed(session)
         return {}
 
     async def _resign(self, page: Connection, message: Message) -> Any:
         """Give a game up, also while the other one thinks."""
-        table = await self._table(message)
-        played = table.played
+        session = await self._session(message)
+        played = session.played
         people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
         if played.is_over or not people:
             raise ValueError("the game is over" if played.is_over else "only a person can resign")
-        self._stop(table)
+        self._stop(session)
         if played.state.to_play in people:
             played.state = played.state.play(RESIGN)
         else:
             played.resigned = people[0]
-        await self._changed(table)
+        await self._changed(session)
         return {}
 
     async def _undo(self, page: Connection, message: Message) -> Any:
-        table = await self._table(message)
-        self._stop(table)
-        played = table.played
+        session = await self._session(message)
+        self._stop(session)
+        played = session.played
         people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
         state = played.state if played.resigned else played.state.previous
         while state is not None and people and state.to_play not in people:
@@ -201,157 +196,157 @@ class PlayRoom:
             raise ValueError("there is no move of yours to take back")
         if played.winner_on_time:
             raise ValueError("the game is over: there is no time left")
-        played.state, played.resigned, table.thought = state, 0, view_of_thought(None, FIRST)
+        played.state, played.resigned, session.thought = state, 0, view_of_thought(None, FIRST)
         if played.clock is not None:
             played.clock.begin_turn()
-        await self._changed(table)
+        await self._changed(session)
         return {}
 
     async def _again(self, page: Connection, message: Message) -> Any:
         """Let an agent that has failed try again."""
-        table = await self._table(message)
-        table.problem = ""
-        await self._settle_and_save(table)
-        self._go_on(table)
+        session = await self._session(message)
+        session.problem = ""
+        await self._settle_and_save(session)
+        self._go_on(session)
         return {}
 
     async def _dead(self, page: Connection, message: Message) -> Any:
         """Turn the stones around a point dead or alive, once the game is over."""
-        table = await self._table(message)
-        played = table.played
+        session = await self._session(message)
+        played = session.played
         if played.dead is None:
             raise ValueError("dead stones are marked when the game is over and counted")
         group = group_at(played.state, played.state.parse_move(field(message, "point", str)))
         played.dead = played.dead - group if group <= played.dead else played.dead | group
         played.state = played.state.with_dead(played.dead)
-        await self._store(table)
-        self._tell(table)
+        await self._store(session)
+        self._tell(session)
         return {}
 
     async def _hint(self, page: Connection, message: Message) -> Any:
-        table = await self._table(message)
-        state = table.played.state
-        if table.played.is_over:
+        session = await self._session(message)
+        state = session.played.state
+        if session.played.is_over:
             raise ValueError("the game is over")
         spec = opponents_for(state, {})[-1].spec
-        seat = Seat(self._thinking, self._agents, f"hint {table.played.id}", owner=page)
-        decision = await seat.think(spec, lambda agent, seconds: agent.choose(state, min(seconds, _HINT)))
+        slot = AgentSlot(self._thinking, self._agents, f"hint {session.played.id}", owner=page)
+        decision = await slot.think(spec, lambda agent, seconds: agent.choose(state, min(seconds, _HINT)))
         name = state.move_name(decision.move)
         values = numbers_by_name(state, decision.values) or ({name: decision.value} if decision.value else {})
         best = sorted(decision.visits, key=lambda move: -decision.visits[move])[:3] or [decision.move]
         hints = [{"move": state.move_name(move), "chance": values.get(state.move_name(move))} for move in best]
-        if table.played.state is state:
-            table.marks = {"hints": hints}
-            self._tell(table)
+        if session.played.state is state:
+            session.marks = {"hints": hints}
+            self._tell(session)
         return {"hints": hints}
 
     async def _estimate(self, page: Connection, message: Message) -> Any:
-        table = await self._table(message)
-        state = table.played.state
-        if not table.played.game.territory:
+        session = await self._session(message)
+        state = session.played.state
+        if not session.played.game.territory:
             raise ValueError("there is nothing to count in this game")
         guess = await self._thinking.run(page, lambda: estimate(state))
         owners = "".join(str(int(owner)) for owner in guess.owners.ravel())
-        if table.played.state is state and not state.is_over:
-            table.marks = {"owners": owners, "margin": guess.margin}
-            self._tell(table)
+        if session.played.state is state and not state.is_over:
+            session.marks = {"owners": owners, "margin": guess.margin}
+            self._tell(session)
         return {"margin": guess.margin}
 
     async def _save(self, page: Connection, message: Message) -> Any:
-        played = (await self._table(message)).played
+        played = (await self._session(message)).played
         return {"name": f"game{played.game.suffix}", "text": played.write()}
 
     async def _remove(self, page: Connection, message: Message) -> Any:
         name = field(message, "id", str)
-        table = self._tables.pop(name, None)
-        if table is not None:
-            self._stop(table)
-            table.played.clock = None
-            self._wind(table)
+        session = self._sessions.pop(name, None)
+        if session is not None:
+            self._stop(session)
+            session.played.clock = None
+            self._wind(session)
         await asyncio.to_thread(self._stored.remove, name)
         return {}
 
     # ---------------------------------------------------------------------------------- what goes on
 
-    async def _table(self, message: Message) -> Table:
+    async def _session(self, message: Message) -> PlaySession:
         name = field(message, "id", str)
-        if name not in self._tables:
+        if name not in self._sessions:
             played = await asyncio.to_thread(self._stored.load, name)
-            table = self._table_of(played)
-            if name not in self._tables:
-                self._make_room(table.weight)
-                self._tables[name] = table
-        return self._tables[name]
+            session = self._session_of(played)
+            if name not in self._sessions:
+                self._make_room(session.weight)
+                self._sessions[name] = session
+        return self._sessions[name]
 
-    def _table_of(self, played: PlayedGame) -> Table:
-        return Table(played, Seat(self._thinking, self._agents, played.id))
+    def _session_of(self, played: PlayedGame) -> PlaySession:
+        return PlaySession(played, AgentSlot(self._thinking, self._agents, played.id))
 
     def _make_room(self, weight: int) -> None:
         """Leave to the files what nobody looks at; ValueError if there would be no room even so."""
-        idle = [name for name, table in self._tables.items() if not table.pages and table.thinking is None]
-        held = weight + sum(table.weight for table in self._tables.values())
-        while held > MOST_OF_GAMES or (idle and len(self._tables) >= _IN_MEMORY):
+        idle = [name for name, session in self._sessions.items() if not session.pages and session.thinking is None]
+        held = weight + sum(session.weight for session in self._sessions.values())
+        while held > MOST_OF_GAMES or (idle and len(self._sessions) >= _IN_MEMORY):
             if not idle:
                 raise ValueError("the server holds as many games as it can: try again later")
-            held -= self._tables.pop(idle.pop(0)).weight
+            held -= self._sessions.pop(idle.pop(0)).weight
 
-    async def _changed(self, table: Table) -> None:
-        table.problem, table.marks = "", {}
-        table.played.dead = None
-        self._tell(table)
-        await self._settle_and_save(table)
-        self._go_on(table)
+    async def _changed(self, session: PlaySession) -> None:
+        session.problem, session.marks = "", {}
+        session.played.dead = None
+        self._tell(session)
+        await self._settle_and_save(session)
+        self._go_on(session)
 
-    async def _settle_and_save(self, table: Table) -> None:
+    async def _settle_and_save(self, session: PlaySession) -> None:
         """Mark the dead stones of a game that has just ended, and write the game to its file."""
-        played = table.played
+        played = session.played
         if is_to_be_counted(played):
             state = played.state
-            dead = await table.seat.work(lambda: dead_stones(state))
+            dead = await session.slot.work(lambda: dead_stones(state))
             if played.state is state:
                 played.dead, played.state = dead, state.with_dead(dead)
-                self._tell(table)
-        await self._store(table)
+                self._tell(session)
+        await self._store(session)
 
-    async def _store(self, table: Table) -> None:
-        async with table.saving:
-            await asyncio.to_thread(self._stored.save, table.played)
-            table.weight = weight_of_game(table.played.state)
+    async def _store(self, session: PlaySession) -> None:
+        async with session.saving:
+            await asyncio.to_thread(self._stored.save, session.played)
+            session.weight = weight_of_game(session.played.state)
 
-    async def _store_or_report(self, table: Table) -> None:
+    async def _store_or_report(self, session: PlaySession) -> None:
         try:
-            await self._store(table)
+            await self._store(session)
         except Exception as error:
-            self._report(table, error)
+            self._report(session, error)
 
-    def _go_on(self, table: Table) -> None:
+    def _go_on(self, session: PlaySession) -> None:
         """Let the agent whose turn it is think, if anybody looks."""
-        played = table.played
+        played = session.played
         is_agent = not played.is_over and played.specs[played.state.to_play - 1]
-        if is_agent and table.thinking is None and table.pages and not table.problem:
-            table.thinking = asyncio.create_task(self._think(table))
-            self._tell(table)
+        if is_agent and session.thinking is None and session.pages and not session.problem:
+            session.thinking = asyncio.create_task(self._think(session))
+            self._tell(session)
 
-    async def _think(self, table: Table) -> None:
+    async def _think(self, session: PlaySession) -> None:
         try:
             try:
-                await self._agents_move(table)
+                await self._agents_move(session)
             finally:
-                if table.thinking is asyncio.current_task():
-                    table.thinking = None
-            self._tell(table)
-            await self._settle_and_save(table)
+                if session.thinking is asyncio.current_task():
+                    session.thinking = None
+            self._tell(session)
+            await self._settle_and_save(session)
         except Exception as error:
-            self._report(table, error)
-        self._go_on(table)
+            self._report(session, error)
+        self._go_on(session)
 
-    async def _agents_move(self, table: Table) -> None:
-        played, state = table.played, table.played.state
+    async def _agents_move(self, session: PlaySession) -> None:
+        played, state = session.played, session.played.state
         spec = await asyncio.to_thread(self._todays_spec, played, state.to_play - 1)
-        decision = await table.seat.think(spec, lambda agent, seconds: _choose(agent, state, seconds))
+        decision = await session.slot.think(spec, lambda agent, seconds: _choose(agent, state, seconds))
         if played.state is state:
-            played.state, table.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
-            table.marks, played.dead = {}, None
+            played.state, session.thought = state.play(decision.move), view_of_thought(decision, state.to_play)
+            session.marks, played.dead = {}, None
 
     def _todays_spec(self, played: PlayedGame, side: int) -> str:
         """The spec of a player by today's lists: what a kept game says may start no program and read no file."""
@@ -363,55 +358,55 @@ class PlayRoom:
                 return kept
             raise
 
-    def _report(self, table: Table, error: Exception) -> None:
+    def _report(self, session: PlaySession, error: Exception) -> None:
         """Let pages say what went wrong, with a way to try again."""
-        table.problem = problem_of(error, f"game {table.played.id} failed")
-        self._tell(table)
+        session.problem = problem_of(error, f"game {session.played.id} failed")
+        self._tell(session)
 
     @staticmethod
-    def _stop(table: Table) -> None:
+    def _stop(session: PlaySession) -> None:
         """Let nobody think about a position any more."""
-        task, table.thinking = table.thinking, None
+        task, session.thinking = session.thinking, None
         if task is not None:
             task.cancel()
-        table.seat.stop()
+        session.slot.stop()
 
     # ------------------------------------------------------------------------------------------ clocks
 
-    def _wind(self, table: Table) -> None:
+    def _wind(self, session: PlaySession) -> None:
         """Let the clock of the person run whose turn it is, if anybody looks."""
-        played, clock = table.played, table.played.clock
-        if table.alarm is not None:
-            table.alarm.cancel()
-            table.alarm = None
+        played, clock = session.played, session.played.clock
+        if session.alarm is not None:
+            session.alarm.cancel()
+            session.alarm = None
         if clock is None:
             return
-        if table.pages and not played.is_over and not played.specs[played.state.to_play - 1]:
+        if session.pages and not played.is_over and not played.specs[played.state.to_play - 1]:
             clock.run(played.state.to_play)
-            table.alarm = asyncio.get_running_loop().call_later(max(0.0, clock.left), self._time_out, table)
+            session.alarm = asyncio.get_running_loop().call_later(max(0.0, clock.left), self._time_out, session)
         else:
             clock.halt()
 
-    def _time_out(self, table: Table) -> None:
-        if table.played.clock is not None:
-            table.played.clock.flag()
-            table.marks = {}
-            self._tell(table)
-            self._keep(table)
+    def _time_out(self, session: PlaySession) -> None:
+        if session.played.clock is not None:
+            session.played.clock.flag()
+            session.marks = {}
+            self._tell(session)
+            self._keep(session)
 
-    def _keep(self, table: Table) -> None:
+    def _keep(self, session: PlaySession) -> None:
         """Write a game with its clock to its file, soon, unless it has been removed."""
-        if table.played.clock is not None and self._tables.get(table.played.id) is table:
-            table.keeping = asyncio.create_task(self._store_or_report(table))
+        if session.played.clock is not None and self._sessions.get(session.played.id) is session:
+            session.keeping = asyncio.create_task(self._store_or_report(session))
 
     # ------------------------------------------------------------------------------------------- news
 
-    def _tell(self, table: Table) -> None:
-        self._wind(table)
-        table.tell("game", self._view(table))
+    def _tell(self, session: PlaySession) -> None:
+        self._wind(session)
+        session.tell("game", self._view(session))
 
-    def _view(self, table: Table) -> View:
-        played = table.played
+    def _view(self, session: PlaySession) -> View:
+        played = session.played
         state = played.state
         view = view_of(state)
         view |= {
@@ -422,10 +417,10 @@ class PlayRoom:
             "sides": list(played.players),
             "specs": list(played.specs),
             "moveList": moves_of(state),
-            "thinking": table.thinking is not None,
-            "problem": table.problem,
-            **table.thought,
-            "marks": table.marks,
+            "thinking": session.thinking is not None,
+            "problem": session.problem,
+            **session.thought,
+            "marks": session.marks,
             "count": None,
             "clock": None if played.clock is None else played.clock.to_json(),
         }

@@ -18,17 +18,15 @@ from tengen.arena.results import GameResult
 from tengen.arena.summary import summarize
 from tengen.games.game import get_game
 from tengen.games.state import FIRST
-from tengen.web.agent_pool import AgentPool
-from tengen.web.audience import Audience, Watched
 from tengen.web.connection import Action, Connection, Message, problem_of
-from tengen.web.fields import field, options_of
+from tengen.web.inputs import field, options_of
 from tengen.web.opponents import players_of
 from tengen.web.positions import view_of, view_of_thought
-from tengen.web.seat import Seat
-from tengen.web.stored_games import new_id
+from tengen.web.storage import new_id
 from tengen.web.study import read_study
-from tengen.web.study_room import StudyRoom
-from tengen.web.thinking import Thinking
+from tengen.web.study_sessions import StudySessions
+from tengen.web.subscribers import Subscribers, Watched
+from tengen.web.thinking import AgentPool, AgentSlot, Thinking
 
 MOST_GAMES: Final = 100
 """Games of a match."""
@@ -38,12 +36,12 @@ _SLOWEST: Final = 5.0  # seconds for a move
 _INTERVAL: Final = 0.1  # seconds between two pictures of the board
 
 
-class Contest(Watched):
+class MatchSession(Watched):
     """A match that pages look at."""
 
-    def __init__(self, match: Match, sides: tuple[str, str], warnings: list[str], seat: Seat, name: str) -> None:
+    def __init__(self, match: Match, sides: tuple[str, str], warnings: list[str], slot: AgentSlot, name: str) -> None:
         super().__init__()
-        self.id, self.match, self.sides, self.warnings, self.seat = name, match, sides, warnings, seat
+        self.id, self.match, self.sides, self.warnings, self.slot = name, match, sides, warnings, slot
         self.results: list[GameResult] = []
         self.records: list[str] = []
         """The games that are over, as their files have them."""
@@ -82,14 +80,14 @@ class Contest(Watched):
         self.tell("matchBoard", view_of_board(self))
 
 
-class MatchRoom:
+class MatchSessions:
     """All matches."""
 
-    def __init__(self, studies: StudyRoom, thinking: Thinking, agents: AgentPool, own: Mapping[str, str]) -> None:
+    def __init__(self, studies: StudySessions, thinking: Thinking, agents: AgentPool, own: Mapping[str, str]) -> None:
         """`own`: specs of the server's own opponents by name."""
         self._studies, self._thinking, self._agents, self._own = studies, thinking, agents, own
-        self._contests: OrderedDict[str, Contest] = OrderedDict()
-        self._audience: Audience[Contest] = Audience("match", self._stop)
+        self._sessions: OrderedDict[str, MatchSession] = OrderedDict()
+        self._subscribers: Subscribers[MatchSession] = Subscribers("match", self._stop)
 
     def actions(self) -> dict[str, Action]:
         """What pages may ask for."""
@@ -106,7 +104,7 @@ class MatchRoom:
 
     async def _list(self, page: Connection, message: Message) -> Any:
         shown = ("id", "about", "sides", "games", "summary")
-        views = [view_of_match(contest) for contest in reversed(self._contests.values())]
+        views = [view_of_match(session) for session in reversed(self._sessions.values())]
         return [{name: view[name] for name in shown} for view in views]
 
     async def _new(self, page: Connection, message: Message) -> Any:
@@ -120,122 +118,122 @@ class MatchRoom:
             raise ValueError(f"{games} games are not possible: give 1 to {MOST_GAMES}")
         match = Match(*specs, options, games, seed=secrets.randbelow(2**31))
         name = new_id()
-        seat = Seat(self._thinking, self._agents, f"match {name}", owner=page)
+        slot = AgentSlot(self._thinking, self._agents, f"match {name}", owner=page)
         for spec in dict.fromkeys(specs):
-            await seat.think(spec, lambda agent, seconds: _check(agent, match))
-        contest = Contest(match, sides, await seat.work(lambda: match.warnings), seat, name)
+            await slot.think(spec, lambda agent, seconds: _check(agent, match))
+        session = MatchSession(match, sides, await slot.work(lambda: match.warnings), slot, name)
         self._make_room()
-        self._contests[name] = contest
+        self._sessions[name] = session
         return {"id": name}
 
     def _make_room(self) -> None:
         """Forget the oldest matches that nobody looks at; ValueError if all are looked at."""
-        idle = [name for name, contest in self._contests.items() if not contest.pages]
-        while len(self._contests) >= _KEPT:
+        idle = [name for name, session in self._sessions.items() if not session.pages]
+        while len(self._sessions) >= _KEPT:
             if not idle:
                 raise ValueError("there are too many matches here: wait until one has ended")
-            del self._contests[idle.pop(0)]
+            del self._sessions[idle.pop(0)]
 
     async def _open(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
-        self._audience.join(page, contest)
+        session = self._session(message)
+        self._subscribers.join(page, session)
         for topic in ("match", "matchBoard"):
             page.forget(topic)
         self._go_on()
-        page.tell("match", view_of_match(contest))
-        page.tell("matchBoard", view_of_board(contest))
-        return {"id": contest.id}
+        page.tell("match", view_of_match(session))
+        page.tell("matchBoard", view_of_board(session))
+        return {"id": session.id}
 
     async def _pause(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
-        contest.wanted = False
-        self._stop(contest)
+        session = self._session(message)
+        session.wanted = False
+        self._stop(session)
         return {}
 
     async def _resume(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
-        contest.wanted, contest.problem = True, ""
+        session = self._session(message)
+        session.wanted, session.problem = True, ""
         self._go_on()
-        contest.tell_match()
+        session.tell_match()
         return {}
 
     async def _pace(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
+        session = self._session(message)
         seconds = field(message, "seconds", float)
         if not 0 <= seconds <= _SLOWEST:
             raise ValueError(f"{seconds} seconds for a move are not possible: give 0 to {_SLOWEST:g}")
-        contest.pace = seconds
-        contest.tell_match()
+        session.pace = seconds
+        session.tell_match()
         return {}
 
     async def _replay(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
-        record = _record(contest, message)
-        return await self._studies.begin(await contest.seat.work(lambda: read_study(record)))
+        session = self._session(message)
+        record = _record(session, message)
+        return await self._studies.begin(await session.slot.work(lambda: read_study(record)))
 
     async def _save(self, page: Connection, message: Message) -> Any:
-        contest = self._contest(message)
-        text = _record(contest, message)
-        return {"name": f"game-{field(message, 'number', int)}{contest.match.game.suffix}", "text": text}
+        session = self._session(message)
+        text = _record(session, message)
+        return {"name": f"game-{field(message, 'number', int)}{session.match.game.suffix}", "text": text}
 
-    def _contest(self, message: Message) -> Contest:
+    def _session(self, message: Message) -> MatchSession:
         name = field(message, "id", str)
-        if name not in self._contests:
+        if name not in self._sessions:
             raise ValueError("this match has gone: start another")
-        return self._contests[name]
+        return self._sessions[name]
 
     # ---------------------------------------------------------------------------------- what goes on
 
     def _go_on(self) -> None:
         """Let matches that are wanted and looked at go on, the oldest first, as many as may be under way."""
-        under_way = sum(contest.task is not None for contest in self._contests.values())
-        for contest in self._contests.values():
+        under_way = sum(session.task is not None for session in self._sessions.values())
+        for session in self._sessions.values():
             if under_way >= _AT_ONCE:
                 return
-            if contest.wanted and contest.pages and contest.task is None and not contest.is_over:
-                contest.task = asyncio.create_task(self._play(contest))
+            if session.wanted and session.pages and session.task is None and not session.is_over:
+                session.task = asyncio.create_task(self._play(session))
                 under_way += 1
-                contest.tell_match()
+                session.tell_match()
 
-    def _stop(self, contest: Contest) -> None:
+    def _stop(self, session: MatchSession) -> None:
         """Stop after the last move; the game goes on from there when the match does."""
-        task, contest.task = contest.task, None
+        task, session.task = session.task, None
         if task is not None:
             task.cancel()
-            contest.seat.stop()
+            session.slot.stop()
         self._go_on()
-        contest.tell_match()
+        session.tell_match()
 
-    async def _play(self, contest: Contest) -> None:
+    async def _play(self, session: MatchSession) -> None:
         try:
-            while not contest.is_over:
-                await _play_game(contest)
+            while not session.is_over:
+                await _play_game(session)
         except Exception as error:
-            contest.problem, contest.wanted = problem_of(error, f"match {contest.id} failed"), False
+            session.problem, session.wanted = problem_of(error, f"match {session.id} failed"), False
         finally:
-            if contest.task is asyncio.current_task():
-                contest.task = None
+            if session.task is asyncio.current_task():
+                session.task = None
         self._go_on()
-        contest.tell_match()
+        session.tell_match()
 
 
-async def _play_game(contest: Contest) -> None:
+async def _play_game(session: MatchSession) -> None:
     """Play the next game of a match to its end, or go on with the one that was stopped."""
-    match, loop = contest.match, asyncio.get_running_loop()
-    number = len(contest.results) + 1
-    if contest.number != number:
-        start = await contest.seat.work(lambda: opening(match, number))
-        contest.game, contest.number = OngoingGame.begin(start), number
-        contest.tell_board()
-    while not contest.game.is_over:
-        game, began = contest.game, loop.time()
-        contest.game = await contest.seat.think(contest.spec_to_move(), game.step)
-        contest.tell_board()
-        await asyncio.sleep(max(0.0, contest.pace - (loop.time() - began)))
-    record = await contest.seat.work(contest.game.record)
-    contest.records.append(written(match, number, record).decode("utf-8"))
-    contest.results.append(result_of(match, number, record))
-    contest.tell_match()
+    match, loop = session.match, asyncio.get_running_loop()
+    number = len(session.results) + 1
+    if session.number != number:
+        start = await session.slot.work(lambda: opening(match, number))
+        session.game, session.number = OngoingGame.begin(start), number
+        session.tell_board()
+    while not session.game.is_over:
+        game, began = session.game, loop.time()
+        session.game = await session.slot.think(session.spec_to_move(), game.step)
+        session.tell_board()
+        await asyncio.sleep(max(0.0, session.pace - (loop.time() - began)))
+    record = await session.slot.work(session.game.record)
+    session.records.append(written(match, number, record).decode("utf-8"))
+    session.results.append(result_of(match, number, record))
+    session.tell_match()
 
 
 def _check(agent: Agent, match: Match) -> None:
@@ -244,43 +242,43 @@ def _check(agent: Agent, match: Match) -> None:
         agent.check(match.start)
 
 
-def _record(contest: Contest, message: Message) -> str:
+def _record(session: MatchSession, message: Message) -> str:
     """The record of a game that is over; ValueError if there is none."""
     number = field(message, "number", int)
-    if not 1 <= number <= len(contest.records):
+    if not 1 <= number <= len(session.records):
         raise ValueError("this game has not been played")
-    return contest.records[number - 1]
+    return session.records[number - 1]
 
 
-def view_of_match(contest: Contest) -> Message:
+def view_of_match(session: MatchSession) -> Message:
     """How the match stands, as a page shows it."""
-    match = contest.match
+    match = session.match
     return {
-        "id": contest.id,
+        "id": session.id,
         "about": match.game.describe(match.options),
         "players": list(match.game.players),
-        "sides": list(contest.sides),
+        "sides": list(session.sides),
         "specs": [match.a, match.b],
-        "warnings": contest.warnings,
+        "warnings": session.warnings,
         "games": match.games,
-        "underWay": contest.task is not None,
-        "waiting": contest.wanted and contest.task is None and not contest.is_over,
-        "pace": contest.pace,
-        "problem": contest.problem,
-        "summary": summarize(match.a, match.b, contest.results).to_json(("first", "second")),
+        "underWay": session.task is not None,
+        "waiting": session.wanted and session.task is None and not session.is_over,
+        "pace": session.pace,
+        "problem": session.problem,
+        "summary": summarize(match.a, match.b, session.results).to_json(("first", "second")),
         "results": [
-            [one.first, one.winner, one.result, one.ending, one.reason, one.moves] for one in contest.results
+            [one.first, one.winner, one.result, one.ending, one.reason, one.moves] for one in session.results
         ],
     }  # fmt: skip
 
 
-def view_of_board(contest: Contest) -> Message:
+def view_of_board(session: MatchSession) -> Message:
     """The game on the board, and what its last move was thought to be worth."""
-    turn = contest.game.turns[-1] if contest.game.turns else None
-    number = max(1, contest.number)
-    return view_of(contest.game.state) | {
-        "id": contest.id,
+    turn = session.game.turns[-1] if session.game.turns else None
+    number = max(1, session.number)
+    return view_of(session.game.state) | {
+        "id": session.id,
         "round": number,
-        "first": first_of(contest.match, number),
+        "first": first_of(session.match, number),
         **(view_of_thought(turn.decision, turn.player) if turn else view_of_thought(None, FIRST)),
     }

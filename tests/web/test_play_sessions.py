@@ -7,7 +7,7 @@ import pytest
 
 from tengen.games import go
 from tengen.web.app import WebConfig
-from tengen.web.stored_games import PlayedGame, StoredGames, new_id
+from tengen.web.storage import PlayedGame, StoredGames, new_id
 
 from .served import Page, Served
 

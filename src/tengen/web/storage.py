@@ -1,29 +1,38 @@
-"""Games that people play here, each in a file of its own, so that they survive a reload and a restart.
+"""Games and studies on disk, each in a file of its own, so that they survive a reload and a restart.
 
-A file holds the game's own record (SGF, PGN, ...) and, beside it, what a record does not say: who plays, a resignation,
-which stones are dead.
+The file of a game holds its own record (SGF, PGN, ...) and, beside it, what a record does not say: who plays, a
+resignation, which stones are dead. That of a study holds the record that it began with, and what was added to it:
+moves, the results of analysis, and the position that was shown last.
 """
 
+import base64
 import json
 import os
 import re
 import secrets
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from tengen._files import write_atomically
 from tengen.games.game import Game, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
-from tengen.web.clocks import Clock
+from tengen.serve.counting import describe_count
+from tengen.web.clocks import GameClock
 from tengen.web.opponents import HUMAN
+from tengen.web.study import PositionEstimate, Source, Study, read_study
 
 MOST_GAMES: Final = 1_000
 """The games that are kept; the oldest goes when another comes."""
 _ID = re.compile(r"[A-Za-z0-9_-]{16}")
-_FORMAT: Final = 1
+_GAME_FORMAT: Final = 1
+
+MOST_STUDIES: Final = 1_000
+"""The studies that are kept; the oldest goes when another comes."""
+_STUDY_FORMAT: Final = 1
+_LISTED: Final = ("id", "title", "about", "names", "result", "positions")
 
 
 @dataclass
@@ -39,7 +48,7 @@ class PlayedGame:
     dead: frozenset[int] | None = None
     """The stones agreed to be dead once the game is over."""
     touched: float = field(default_factory=time.time)
-    clock: Clock | None = None
+    clock: GameClock | None = None
     """The clocks of the people, if they play by one."""
     resigned: int = 0
     """Who resigned while the other was to move, which the record does not say."""
@@ -78,7 +87,7 @@ class PlayedGame:
     def write(self) -> str:
         """The game's own record: SGF, PGN, ..."""
         termination = "time forfeit" if self.winner_on_time else "resignation" if self.resigned else ""
-        record = Record(*names(self), result=self.result if termination else "", termination=termination)
+        record = Record(*names_of(self), result=self.result if termination else "", termination=termination)
         return self.game.write(self.state, record).decode("utf-8")
 
 
@@ -107,7 +116,7 @@ class StoredGames:
         """Write a game whole, or not at all."""
         self._make_folder()
         path = self._path(played.id)
-        write_atomically(path, json.dumps(as_json(played), ensure_ascii=False).encode())
+        write_atomically(path, json.dumps(game_as_json(played), ensure_ascii=False).encode())
         with self._lock:
             if not self._newest:
                 self._newest = max((int(_age(file) * 1e9) for file in self._folder.glob("*.json")), default=0)
@@ -120,7 +129,7 @@ class StoredGames:
     def load(self, name: str) -> PlayedGame:
         """The game of this name; ValueError if there is none."""
         try:
-            return from_json(json.loads(self._path(name).read_text("utf-8")))
+            return game_from_json(json.loads(self._path(name).read_text("utf-8")))
         except (OSError, KeyError, TypeError, IndexError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
             raise ValueError("there is no such game here any more") from None
 
@@ -163,12 +172,12 @@ class StoredGames:
         return self._folder / f"{name}.json"
 
 
-def as_json(played: PlayedGame) -> dict[str, Any]:
+def game_as_json(played: PlayedGame) -> dict[str, Any]:
     """What a file holds."""
     state, game = played.state, played.game
     resigned = state.last_move == RESIGN and state.previous is not None
     return {
-        "format": _FORMAT,
+        "format": _GAME_FORMAT,
         "id": played.id,
         "game": game.name,
         "about": game.describe(game.options_of(state)),
@@ -186,7 +195,7 @@ def as_json(played: PlayedGame) -> dict[str, Any]:
     }
 
 
-def from_json(fields: dict[str, Any]) -> PlayedGame:
+def game_from_json(fields: dict[str, Any]) -> PlayedGame:
     """The game of a file; KeyError, TypeError or ValueError if it is none."""
     game = get_game(str(fields["game"]))
     state, _ = game.read(str(fields["record"]).encode())
@@ -197,13 +206,13 @@ def from_json(fields: dict[str, Any]) -> PlayedGame:
         state = state.with_dead(dead)
     first, second = map(str, fields["players"])
     specs = _kept_spec(first, fields["specs"][0]), _kept_spec(second, fields["specs"][1])
-    clock = None if fields.get("clock") is None else Clock.from_json(fields["clock"])
+    clock = None if fields.get("clock") is None else GameClock.from_json(fields["clock"])
     touched, visitor = float(fields["touched"]), str(fields.get("visitor", ""))
     quitter = int(fields.get("resigned_out_of_turn", 0))
     return PlayedGame(str(fields["id"]), state, (first, second), specs, dead, touched, clock, quitter, visitor)
 
 
-def names(played: PlayedGame) -> tuple[str, str]:
+def names_of(played: PlayedGame) -> tuple[str, str]:
     """How a record calls the players: by their specs, people by `Human`."""
     first, second = (spec or "Human" for spec in played.specs)
     return first, second
@@ -227,3 +236,121 @@ def _age(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def is_to_be_counted(played: PlayedGame) -> bool:
+    """Whether a game has ended in a way that its stones are to be counted, and nobody has done so."""
+    state = played.state
+    return (
+        played.dead is None
+        and not played.resigned
+        and played.game.territory
+        and state.is_over
+        and state.end_reason == "score"
+    )
+
+
+def count_of(played: PlayedGame) -> dict[str, Any]:
+    """Who owns what, with the dead stones taken off, as a page shows it."""
+    state, dead = played.state, played.dead or frozenset()
+    owners = state.ownership(dead)
+    return {
+        "dead": [state.move_name(point) for point in sorted(dead)],
+        "owners": "".join(str(int(owner)) for owner in owners.ravel()),
+        "margin": state.score(dead),
+        "text": describe_count(state, dead),
+        "correctable": state.rules.removes_dead,
+    }
+
+
+class StoredStudies:
+    """A folder of studies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, name: str, study: Study) -> None:
+        """Write a study whole, or not at all."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(self._path(name), json.dumps(study_as_json(name, study), ensure_ascii=False).encode())
+
+    def load(self, name: str) -> Study:
+        """The study of this name; ValueError if there is none."""
+        try:
+            return study_from_json(json.loads(self._path(name).read_text("utf-8")))
+        except (OSError, KeyError, TypeError, IndexError, ValueError, RecursionError):
+            raise ValueError("this study has gone: load its record again") from None
+
+    def remove(self, name: str) -> None:
+        """Forget a study."""
+        self._path(name).unlink(missing_ok=True)
+
+    def newest(self, most: int) -> list[dict[str, Any]]:
+        """What is shown of the newest studies in a list, the newest first."""
+        found = list[dict[str, Any]]()
+        for path in self._files()[:most]:
+            try:
+                fields = json.loads(path.read_text("utf-8"))
+                found.append({name: fields[name] for name in _LISTED} | {"touched": path.stat().st_mtime})
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return found
+
+    def drop_oldest(self) -> None:
+        """Keep the newest only."""
+        for path in self._files()[MOST_STUDIES:]:
+            path.unlink(missing_ok=True)
+
+    def _files(self) -> list[Path]:
+        found = list[tuple[float, Path]]()
+        for path in self._folder.glob("*.json"):
+            try:
+                found.append((path.stat().st_mtime, path))
+            except OSError:
+                continue
+        return [path for _, path in sorted(found, reverse=True)]
+
+    def _path(self, name: str) -> Path:
+        if not is_id(name):
+            raise ValueError("there is no such study here")
+        return self._folder / f"{name}.json"
+
+
+def study_as_json(name: str, study: Study) -> dict[str, Any]:
+    """What a file holds."""
+    source = study.source
+    assert source is not None
+    judged = {str(number): astuple(node.estimate) for number, node in enumerate(study.nodes) if node.estimate}
+    return {
+        "format": _STUDY_FORMAT,
+        "id": name,
+        "title": study.game.title,
+        "about": study.game.describe(study.game.options_of(study.nodes[0].state)),
+        "names": list(study.names),
+        "result": study.result,
+        "positions": len(study.nodes),
+        "record": base64.b64encode(source.text.encode("utf-8", "surrogatepass")).decode(),
+        "encoding": source.encoding,
+        "game": source.game,
+        "added": [[node.parent, node.move] for node in study.nodes[study.read :]],
+        "judged": judged,
+        "at": study.at,
+    }
+
+
+def study_from_json(fields: dict[str, Any]) -> Study:
+    """The study of a file; KeyError, TypeError or ValueError if it is none."""
+    text = base64.b64decode(fields["record"]).decode("utf-8", "surrogatepass")
+    study = read_study(Source(text, str(fields["encoding"]), int(fields["game"])))
+    study.names = str(fields["names"][0]), str(fields["names"][1])
+    study.result = str(fields["result"])
+    for parent, move in fields["added"]:
+        study.play(int(parent), str(move))
+    for number, (visits, chance, score, best, line) in fields["judged"].items():
+        points = None if score is None else float(score)
+        study.node(int(number)).estimate = PositionEstimate(
+            int(visits), float(chance), points, str(best), tuple(map(str, line))
+        )
+    study.at = int(fields["at"])
+    study.node(study.at)
+    return study

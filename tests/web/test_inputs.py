@@ -6,8 +6,8 @@ from tengen.agents.agent import NeedsCheck
 from tengen.agents.registry import SpecError, load_agent
 from tengen.games.game import game_names, get_game
 from tengen.games.go.rules import RULES
+from tengen.web.inputs import safe_spec
 from tengen.web.opponents import opponents_for
-from tengen.web.specs import safe_spec
 
 
 @pytest.mark.parametrize("spec", ["random", "uct:playouts=1000", "zero:go5,sims=64", "alphago:seconds=2,threads=2"])

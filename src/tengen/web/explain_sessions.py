@@ -5,13 +5,11 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from tengen.agents.explanation import SearchNode, SteppedSearch, Visit
 from tengen.games.state import AnyState
-from tengen.web.agent_pool import AgentPool
 from tengen.web.connection import Action, Connection, Message
-from tengen.web.fields import field
-from tengen.web.live_analysis import analyst_spec
+from tengen.web.inputs import field
 from tengen.web.positions import numbers_by_name, view_of
-from tengen.web.study_room import StudyRoom
-from tengen.web.thinking import Thinking
+from tengen.web.study_sessions import StudySessions, analyst_spec
+from tengen.web.thinking import AgentPool, Thinking
 
 _MOST_AT_ONCE: Final = 500
 _SHOWN: Final = 30  # children of a node
@@ -27,7 +25,7 @@ class CanStep(Protocol):
         ...
 
 
-class _Followed:
+class _ExplainSession:
     """The search that one page follows."""
 
     def __init__(self, spec: str, state: Any, search: SteppedSearch) -> None:
@@ -38,10 +36,10 @@ class _Followed:
         self.busy = asyncio.Lock()
 
 
-class ExplainRoom:
+class ExplainSessions:
     """The searches of all pages, one each."""
 
-    def __init__(self, studies: StudyRoom, thinking: Thinking, agents: AgentPool) -> None:
+    def __init__(self, studies: StudySessions, thinking: Thinking, agents: AgentPool) -> None:
         self._studies, self._thinking, self._agents = studies, thinking, agents
         self._pages: list[Connection] = []  # that follow a search, the newest last
 
@@ -51,7 +49,7 @@ class ExplainRoom:
 
     async def _start(self, page: Connection, message: Message) -> Any:
         """Begin with an empty tree at the position that a study shows."""
-        study = (await self._studies.desk(message)).study
+        study = (await self._studies.session(message)).study
         state, spec = study.node(study.at).state, analyst_spec(field(message, "spec", str))
 
         def begin() -> SteppedSearch:
@@ -60,46 +58,46 @@ class ExplainRoom:
                     raise ValueError(f"{agent.name} does not go one simulation at a time: choose zero, alphago or mcts")
                 return agent.stepped(state)
 
-        followed = _Followed(spec, state, await self._thinking.run(page, begin))
-        page.rooms["explain"] = followed
-        self._pages = [each for each in self._pages if each is not page and "explain" in each.rooms] + [page]
+        session = _ExplainSession(spec, state, await self._thinking.run(page, begin))
+        page.parts["explain"] = session
+        self._pages = [each for each in self._pages if each is not page and "explain" in each.parts] + [page]
         while len(self._pages) > _MOST_TREES:
-            self._pages.pop(0).rooms.pop("explain")
+            self._pages.pop(0).parts.pop("explain")
         page.forget("search")
-        page.tell("search", _view(followed))
+        page.tell("search", _view(session))
         return {}
 
     async def _step(self, page: Connection, message: Message) -> Any:
-        followed = _followed(page)
+        session = _session_of(page)
         count = field(message, "count", int)
         if not 1 <= count <= _MOST_AT_ONCE:
             raise ValueError(f"{count} simulations at once are not possible: give 1 to {_MOST_AT_ONCE}")
-        async with followed.busy:
-            followed.path = await self._thinking.run(page, lambda: _simulate(followed, count))
-            followed.shown = 0
-            page.tell("search", _view(followed))
+        async with session.busy:
+            session.path = await self._thinking.run(page, lambda: _simulate(session, count))
+            session.shown = 0
+            page.tell("search", _view(session))
         return {}
 
     async def _node(self, page: Connection, message: Message) -> Any:
-        followed = _followed(page)
+        session = _session_of(page)
         number = field(message, "node", int)
-        async with followed.busy:
-            followed.search.node(number)
-            followed.shown = number
-            page.tell("search", _view(followed))
+        async with session.busy:
+            session.search.node(number)
+            session.shown = number
+            page.tell("search", _view(session))
         return {}
 
 
-def _followed(page: Connection) -> _Followed:
-    found = page.rooms.get("explain")
-    if not isinstance(found, _Followed):
+def _session_of(page: Connection) -> _ExplainSession:
+    found = page.parts.get("explain")
+    if not isinstance(found, _ExplainSession):
         raise ValueError("no search has begun, or too many others have since: choose the agent again")
     return found
 
 
-def _simulate(followed: _Followed, count: int) -> list[Message]:
+def _simulate(session: _ExplainSession, count: int) -> list[Message]:
     """In a thread: so many simulations; what the last one went through and changed."""
-    search, went = followed.search, list[Visit]()
+    search, went = session.search, list[Visit]()
     for _ in range(count):
         went = search.step()
     return [_step_of(search, went, place) for place in range(len(went))]
@@ -132,15 +130,15 @@ def _numbers_of(node: SearchNode, move: str) -> Message:
     }
 
 
-def _view(followed: _Followed) -> Message:
-    search, number = followed.search, followed.shown
+def _view(session: _ExplainSession) -> Message:
+    search, number = session.search, session.shown
     state = search.state_at(number)
     children = search.children(number)
     line = search.line(number)
     return {
-        "spec": followed.spec,
+        "spec": session.spec,
         "simulations": search.simulations,
-        "path": followed.path,
+        "path": session.path,
         "node": number,
         "line": [
             {"node": each, "move": _move_name(search, before, search.node(each)) if each else ""}
@@ -150,13 +148,13 @@ def _view(followed: _Followed) -> Message:
         "numbers": _numbers_of(search.node(number, line[-2] if len(line) > 1 else None), ""),
         "urgency": round(search.first_play_urgency(number), 4),
         "children": [_numbers_of(each, state.move_name(state.move_of(each.action))) for each in children[:_SHOWN]],
-        "boards": _boards(followed),
+        "boards": _boards(session),
     }
 
 
-def _boards(followed: _Followed) -> Message:
+def _boards(session: _ExplainSession) -> Message:
     """Numbers of the root's moves, a board each: Figure 5 of AlphaGo (Silver et al. 2016)."""
-    search, state = followed.search, followed.state
+    search, state = session.search, session.state
     children = {state.move_of(each.action): each for each in search.children(0)}
     seen = {move: each for move, each in children.items() if each.visits}
     boards: Message = {"prior": numbers_by_name(state, {move: each.prior for move, each in children.items()})}

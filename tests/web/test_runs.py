@@ -20,8 +20,7 @@ from tengen.nets.generations import model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.web.app import WebConfig
-from tengen.web.run_tables import pair_game
-from tengen.web.runs import describe_run
+from tengen.web.runs import describe_run, pair_game
 
 from ..faults.commands import COMMANDS
 from ..faults.inputs import Inputs
