@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tengen.agents.agent import AgentError, Decision
-from tengen.agents.alphago import AlphaGoAgent, AlphaGoSettings
-from tengen.agents.network_search import checked_threads
+from tengen.agents.alphago import AlphaGoSettings, alphago_agent
+from tengen.agents.network_search import NetworkSearchAgent, checked_threads
 from tengen.agents.registry import SpecError, agent_kinds, load_agent, with_limit
 from tengen.games import go, microchess
 from tengen.games.game import get_game
@@ -42,8 +42,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-def agent_of(model: str, **settings: Any) -> AlphaGoAgent:
-    return AlphaGoAgent(AlphaGoSettings(model, **({"seed": 1, "threads": 1, "backend": "openvino"} | settings)))
+def agent_of(model: str, **settings: Any) -> NetworkSearchAgent:
+    return alphago_agent(AlphaGoSettings(model, **({"seed": 1, "threads": 1, "backend": "openvino"} | settings)))
 
 
 def simulations_of(decision: Decision) -> int:
@@ -153,7 +153,7 @@ def test_time_limits_the_search_of_threads(models: dict[str, str]) -> None:
     """A clock of our own: it jumps at each look."""
     now = iter(x / 2 for x in range(10_000))
     settings = AlphaGoSettings(models["both"], seconds=5.0, threads=2, backend="openvino")
-    agent = AlphaGoAgent(settings, lambda: next(now))
+    agent = alphago_agent(settings, lambda: next(now))
     assert agent.choose(START).move in START.legal_moves()
     assert next(now) <= 6.0
 

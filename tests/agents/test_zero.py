@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.agents import network_search
+from tengen.agents import network_search, zero
 from tengen.agents.agent import AgentError, Decision
+from tengen.agents.network_search import NetworkSearchAgent
 from tengen.agents.registry import load_agent
-from tengen.agents.zero import GumbelSettings, ZeroAgent, ZeroSettings
+from tengen.agents.zero import GumbelSettings, ZeroSettings, zero_agent
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.game import game_of
@@ -51,10 +52,10 @@ def model(models: Path) -> Path:
     return new_model(models, 5)
 
 
-def agent_of(kind: str, model: Path, **settings: Any) -> ZeroAgent:
+def agent_of(kind: str, model: Path, **settings: Any) -> NetworkSearchAgent:
     clock = settings.pop("clock", None)
     made = KINDS[kind](str(model), **({"seed": 1, "backend": "openvino"} | settings))
-    return ZeroAgent(made) if clock is None else ZeroAgent(made, clock)
+    return zero_agent(made) if clock is None else zero_agent(made, clock)
 
 
 def simulations_of(decision: Decision) -> int:
@@ -148,13 +149,27 @@ def test_an_agent_that_is_ready_needs_nothing_new(model: Path, kind: str, monkey
     monkeypatch.setattr(network_search, "load_evaluator", _loading(Remembering))
     agent, fresh = (agent_of(kind, model, sims=100, batch=7) for _ in range(2))
     agent.check(START)
-    prepared = list(agent._evaluator.sizes)
+    prepared = list(agent.policy.evaluator.sizes)
     assert set(prepared) == set(range(1, 8))
     agent.check(START.play(0))
-    assert agent._evaluator.sizes == prepared  # once is enough
+    assert agent.policy.evaluator.sizes == prepared  # once is enough
     assert told(agent.choose(START)) == told(fresh.choose(START))
     assert agent.choose(START.play(0)).move in START.play(0).legal_moves()
-    assert set(agent._evaluator.sizes) == set(prepared)
+    assert set(agent.policy.evaluator.sizes) == set(prepared)
+
+
+def test_a_game_is_opened_once_for_all_moves(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, made = list[object](), zero.GameSpec
+
+    def counting(*given: Any) -> Any:
+        opened.append(given)
+        return made(*given)
+
+    monkeypatch.setattr(zero, "GameSpec", counting)
+    agent, state = agent_of("zero", model, sims=5), START
+    for _ in range(4):
+        state = state.play(agent.choose(state).move)
+    assert len(opened) == 1
 
 
 def ticking(step: float = 0.5) -> Iterator[float]:

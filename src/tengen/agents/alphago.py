@@ -12,15 +12,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tengen.agents.agent import AgentError
-from tengen.agents.network_search import CACHE, NetworkSearchAgent, NetworkSearchSettings, checked_threads
-from tengen.encode.registry import get_encoder
+from tengen.agents.network_search import (
+    CACHE,
+    NetworkSearchAgent,
+    NetworkSearchSettings,
+    checked_threads,
+    open_network,
+    ownership_of,
+)
+from tengen.agents.search_agent import SearchParts
 from tengen.games.batch import BatchedGame
-from tengen.games.options import Options
 from tengen.nets.bundled import find_model
-from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model import Model
-from tengen.nets.model_file import read_card
+from tengen.nets.model_file import ModelCard, read_card
 from tengen.search.fast_model import NETWORK as FAST_POLICY
 from tengen.search.fast_model import load_fast_policy
 from tengen.search.leaves import (
@@ -33,7 +40,6 @@ from tengen.search.leaves import (
 from tengen.search.policy_play import PolicyPlayer, batch_for
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rollouts import RolloutPolicy, rollouts_of
-from tengen.search.rule import SearchRule
 
 _GUIDED = "guided"
 
@@ -91,103 +97,97 @@ class AlphaGoSettings(NetworkSearchSettings):
             raise ValueError(f"alphago:rollout_limit={self.rollout_limit} is not possible: give 1 to 10000 moves, or 0")
 
 
-class AlphaGoAgent(NetworkSearchAgent):
+def alphago_agent(settings: AlphaGoSettings, clock: Callable[[], float] = time.monotonic) -> NetworkSearchAgent:
     """A policy, a value and rollouts, joined by AlphaGo's search."""
+    threads, weight = checked_threads(settings.kind, settings.threads), settings.lambda_value
+    policy = open_network(settings.model, settings.backend, threads)
+    values = open_network(settings.value, settings.backend, threads) if settings.value else policy
+    _check_models(settings, policy, values)
+    fast = _load_rollout_policy(settings, policy.card, threads) if weight > 0 else None
+    encoders = [policy.encoder, values.encoder, *([fast.encoder] if isinstance(fast, PolicyPlayer) else [])]
 
-    def __init__(self, settings: AlphaGoSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        threads = checked_threads(settings.kind, settings.threads)
-        super().__init__(settings, clock, threads=threads, rollout_weight=settings.lambda_value)
-        self._settings = settings
-        self._values, self._value_card = self._evaluator, self._card
-        if settings.value:
-            self._values, self._value_card = load_evaluator(settings.value, settings.backend, streams=threads)
-            self._models.insert(0, settings.value)
-        self._check_models()
-        self._fast = self._load_rollout_policy(threads) if settings.lambda_value > 0 else None
-        shares = {"lambda": settings.lambda_value} if settings.lambda_value != AlphaGoSettings.lambda_value else {}
-        self.name += "".join(f",{name}={share:g}" for name, share in shares.items())
-        self.name += "" if settings.prior else ",prior=no"
-
-    def _check_models(self) -> None:
-        """AgentError if the models do not go together, or lack what is asked of them."""
-        settings, card, other = self._settings, self._card, self._value_card
-        if (other.game, other.size) != (card.game, card.size):
-            raise AgentError(
-                f"{settings.model} plays {card.game} of size {card.size} and {settings.value} {other.game} of size"
-                f" {other.size}: give two models of one game and size"
-            )
-        if settings.lambda_value < 1 and not self._values.architecture.value:
-            raise AgentError(
-                f"{settings.value or settings.model} has no value head: name a model that has one by value=MODEL, or"
-                " search by rollouts alone, lambda=1"
-            )
-        if settings.prior and not self._evaluator.architecture.policy:
-            raise AgentError(
-                f"{settings.model} is a value network and proposes no moves: give a model with a policy and this one by"
-                f" value={settings.model}, or prior=no"
-            )
-
-    def _load_rollout_policy(self, threads: int) -> RolloutPolicy | None:
-        """Who plays the rollouts; None: they are the game's own playouts."""
-        settings, card = self._settings, self._card
-        if settings.fast not in ("", _GUIDED):
-            fast = read_card(find_model(settings.fast))
-            if fast.game != card.game or (fast.network != FAST_POLICY and fast.size != card.size):
-                raise AgentError(
-                    f"alphago:fast={settings.fast} plays {fast.game} of size {fast.size}, and {settings.model}"
-                    f" {card.game} of size {card.size}: give a policy of one game and size with it"
-                )
-            if fast.network != FAST_POLICY:
-                if not fast.architecture().policy:
-                    raise AgentError(f"alphago:fast={settings.fast} is a value network and proposes no moves")
-                evaluator, _ = load_evaluator(settings.fast, settings.backend, streams=threads)
-                return PolicyPlayer(get_encoder(fast.encoder), evaluator)
-        if settings.fast != _GUIDED and card.game == "go":
-            return load_fast_policy(settings.fast, card.size)
-        if settings.rollout_limit:
-            raise AgentError(
-                f"alphago:rollout_limit={settings.rollout_limit} is for rollouts by a policy: the game's own playouts"
-                " go to the end"
-            )
-        return None
-
-    def _new_batch(self, options: Options) -> BatchedGame:
-        encoders = [get_encoder(card.encoder) for card in (self._card, self._value_card)]
-        if isinstance(self._fast, PolicyPlayer):
-            encoders.append(self._fast.encoder)
-        return batch_for(options, encoders)
-
-    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
-        weight = self._settings.lambda_value
-        networks = self._networks(game)
+    def evaluation(game: BatchedGame, rng: np.random.Generator) -> LeafEvaluation:
+        networks = _networks(settings, policy, values, game)
         if weight == 0:
             return networks
-        rollouts = rollouts_of(game, self._fast, self._settings.rollout_limit, seed=int(self._rng.integers(2**63)))
+        rollouts = rollouts_of(game, fast, settings.rollout_limit, seed=int(rng.integers(2**63)))
         return MixedEvaluation(networks, rollouts, weight)
 
-    def _networks(self, game: BatchedGame) -> LeafEvaluation:
-        """Of the policy and of the value what is asked for, in one go where one network gives both."""
-        settings, encoder = self._settings, get_encoder(self._card.encoder)
-        if settings.prior and settings.lambda_value < 1 and not settings.value:
-            return NetworkEvaluation(game, encoder, self._evaluator, CACHE)
-        policy: LeafEvaluation = UniformPolicy()
-        if settings.prior:
-            policy = NetworkEvaluation(game, encoder, self._evaluator, CACHE, value=False)
-        values = self._value_network(game)
-        return policy if settings.lambda_value == 1 or values is None else PolicyAndValue(policy, values)
-
-    def _value_model(self) -> Model:
-        return Model(self._value_card, get_encoder(self._value_card.encoder), self._values)
-
-    def _value_network(self, game: BatchedGame) -> LeafEvaluation | None:
-        if not self._values.architecture.value:
-            return None
-        return NetworkEvaluation(game, get_encoder(self._value_card.encoder), self._values, CACHE, policy=False)
-
-    def _rule(self) -> SearchRule:
-        settings = self._settings
-        return Puct(
+    parts = SearchParts(
+        open_game=lambda options: batch_for(options, encoders),
+        evaluation=evaluation,
+        rule=lambda: Puct(
             PuctParameters(
                 settings.c_u, settings.fpu, settings.fpu_zero, threshold=settings.n_thr, depth=settings.depth
             )
+        ),
+        ownership=ownership_of([name for name in (settings.value, settings.model) if name], policy.card),
+        value_network=lambda game: _value_network(values, game),
+        card=policy.card,
+    )
+    variant = f",lambda={weight:g}" if weight != AlphaGoSettings.lambda_value else ""
+    variant += "" if settings.prior else ",prior=no"
+    return NetworkSearchAgent(
+        settings, parts, policy, values, variant=variant, threads=threads, rollout_weight=weight, clock=clock
+    )
+
+
+def _check_models(settings: AlphaGoSettings, policy: Model, values: Model) -> None:
+    """AgentError if the models do not go together, or lack what is asked of them."""
+    card, other = policy.card, values.card
+    if (other.game, other.size) != (card.game, card.size):
+        raise AgentError(
+            f"{settings.model} plays {card.game} of size {card.size} and {settings.value} {other.game} of size"
+            f" {other.size}: give two models of one game and size"
         )
+    if settings.lambda_value < 1 and not values.evaluator.architecture.value:
+        raise AgentError(
+            f"{settings.value or settings.model} has no value head: name a model that has one by value=MODEL, or"
+            " search by rollouts alone, lambda=1"
+        )
+    if settings.prior and not policy.evaluator.architecture.policy:
+        raise AgentError(
+            f"{settings.model} is a value network and proposes no moves: give a model with a policy and this one by"
+            f" value={settings.model}, or prior=no"
+        )
+
+
+def _load_rollout_policy(settings: AlphaGoSettings, card: ModelCard, threads: int) -> RolloutPolicy | None:
+    """Who plays the rollouts; None: they are the game's own playouts."""
+    if settings.fast not in ("", _GUIDED):
+        fast = read_card(find_model(settings.fast))
+        if fast.game != card.game or (fast.network != FAST_POLICY and fast.size != card.size):
+            raise AgentError(
+                f"alphago:fast={settings.fast} plays {fast.game} of size {fast.size}, and {settings.model}"
+                f" {card.game} of size {card.size}: give a policy of one game and size with it"
+            )
+        if fast.network != FAST_POLICY:
+            if not fast.architecture().policy:
+                raise AgentError(f"alphago:fast={settings.fast} is a value network and proposes no moves")
+            player = open_network(settings.fast, settings.backend, threads)
+            return PolicyPlayer(player.encoder, player.evaluator)
+    if settings.fast != _GUIDED and card.game == "go":
+        return load_fast_policy(settings.fast, card.size)
+    if settings.rollout_limit:
+        raise AgentError(
+            f"alphago:rollout_limit={settings.rollout_limit} is for rollouts by a policy: the game's own playouts"
+            " go to the end"
+        )
+    return None
+
+
+def _networks(settings: AlphaGoSettings, policy: Model, values: Model, game: BatchedGame) -> LeafEvaluation:
+    """Of the policy and of the value what is asked for, in one go where one network gives both."""
+    if settings.prior and settings.lambda_value < 1 and not settings.value:
+        return NetworkEvaluation(game, policy.encoder, policy.evaluator, CACHE)
+    priors: LeafEvaluation = UniformPolicy()
+    if settings.prior:
+        priors = NetworkEvaluation(game, policy.encoder, policy.evaluator, CACHE, value=False)
+    network = _value_network(values, game)
+    return priors if settings.lambda_value == 1 or network is None else PolicyAndValue(priors, network)
+
+
+def _value_network(values: Model, game: BatchedGame) -> LeafEvaluation | None:
+    if not values.evaluator.architecture.value:
+        return None
+    return NetworkEvaluation(game, values.encoder, values.evaluator, CACHE, policy=False)

@@ -5,15 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tengen.agents.search_agent import Limits, SearchAgent
-from tengen.agents.training_conditions import refuse_other_games, warning
-from tengen.games.batch import BatchedGame
+from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.games.game import open_batch
-from tengen.games.options import Options
-from tengen.games.state import AnyState
-from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation
+from tengen.search.leaves import PlayoutEvaluation
 from tengen.search.puct import Puct, PuctParameters
-from tengen.search.rule import SearchRule
 
 if TYPE_CHECKING:
     from tengen.search.generation_values import GenerationValues
@@ -57,49 +52,44 @@ class Mcts:
             raise ValueError(f"mcts:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
 
 
-class MctsAgent(SearchAgent):
+def mcts_agent(settings: Mcts, clock: Callable[[], float] = time.monotonic) -> SearchAgent:
     """Searches by playouts, or by the values of networks."""
+    playouts = settings.playouts
+    if playouts is None and settings.seconds is None:
+        playouts = 100 if settings.model else 2_000
+    model = f"{settings.model}," if settings.model else ""
+    model += f"generation={settings.generation}," if settings.generation else ""
+    limit = f"playouts={playouts}" if playouts is not None else f"seconds={settings.seconds:g}"
+    return SearchAgent(
+        f"mcts:{model}{limit}",
+        _by_values(settings) if settings.model else _by_playouts(settings),
+        Limits(playouts, settings.seconds, settings.nodes),
+        batch=settings.batch,
+        rollout_weight=0.0 if settings.model else 1.0,
+        resign=settings.resign,
+        seed=settings.seed,
+        clock=clock,
+    )
 
-    def __init__(self, settings: Mcts, clock: Callable[[], float] = time.monotonic) -> None:
-        self._values = _generation_values(settings) if settings.model else None
-        playouts = settings.playouts
-        if playouts is None and settings.seconds is None:
-            playouts = 100 if settings.model else 2_000
-        super().__init__(
-            Limits(playouts, settings.seconds, settings.nodes),
-            batch=settings.batch,
-            rollout_weight=0.0 if settings.model else 1.0,
-            resign=settings.resign,
-            seed=settings.seed,
-            clock=clock,
-        )
-        self._exploration = settings.exploration
-        model = f"{settings.model}," if settings.model else ""
-        model += f"generation={settings.generation}," if settings.generation else ""
-        limit = f"playouts={playouts}" if playouts is not None else f"seconds={settings.seconds:g}"
-        self.name = f"mcts:{model}{limit}"
 
-    def warning(self, state: AnyState) -> str | None:
-        """One line if this game is outside of what the networks were trained on."""
-        return None if self._values is None else warning(self.name, self._values.card, state)
+def _by_playouts(settings: Mcts) -> SearchParts:
+    """Where nothing else is known of moves, one that was not tried looks as good as can be."""
+    return SearchParts(
+        open_game=open_batch,
+        evaluation=lambda game, rng: PlayoutEvaluation(game, seed=int(rng.integers(2**63))),
+        rule=lambda: Puct(PuctParameters(settings.exploration, fpu_reduction=-1.0)),
+    )
 
-    def _refuse(self, state: AnyState) -> None:
-        if self._values is not None:
-            refuse_other_games(self.name, self._values.card, state)
 
-    def _new_batch(self, options: Options) -> BatchedGame:
-        if self._values is None:
-            return open_batch(options)
-        return open_batch(options, self._values.encoder.past, self._values.encoder.ages)
-
-    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
-        if self._values is None:
-            return PlayoutEvaluation(game, seed=int(self._rng.integers(2**63)))
-        return self._values.with_policy(game)
-
-    def _rule(self) -> SearchRule:
-        """A move that was not tried looks as good as can be to who has playouts, to who has values as its parent."""
-        return Puct(PuctParameters(self._exploration, fpu_reduction=-1.0 if self._values is None else 0.0))
+def _by_values(settings: Mcts) -> SearchParts:
+    """With values, a move that was not tried looks as good as its parent."""
+    values = _generation_values(settings)
+    return SearchParts(
+        open_game=lambda options: open_batch(options, values.encoder.past, values.encoder.ages),
+        evaluation=lambda game, rng: values.with_policy(game),
+        rule=lambda: Puct(PuctParameters(settings.exploration, fpu_reduction=0.0)),
+        card=values.card,
+    )
 
 
 def _generation_values(settings: Mcts) -> "GenerationValues":

@@ -1,24 +1,21 @@
 """What players share whose tree search asks a network: settings, limits, and the games that a model can play."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import ClassVar
 
 from tengen._machine import cores
-from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
-from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOwnership, estimator_for
-from tengen.agents.search_agent import Limits, SearchAgent
-from tengen.agents.training_conditions import refuse_other_games, warning
+from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOwnership
+from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.encode.registry import get_encoder
-from tengen.games.game import game_of
 from tengen.games.state import AnyState
 from tengen.nets.bundled import bundled_models, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model import Model
-from tengen.nets.model_file import read_card
+from tengen.nets.model_file import ModelCard, read_card
 from tengen.nets.ownership import load_ownership
 
 CACHE = 1 << 15
@@ -67,21 +64,29 @@ class NetworkSearchSettings:
 
 
 class NetworkSearchAgent(SearchAgent):
-    """Searches with the network of a model file."""
+    """Searches with networks, which can be asked alone."""
 
     def __init__(
         self,
         settings: NetworkSearchSettings,
-        clock: Callable[[], float] = time.monotonic,
+        parts: SearchParts,
+        policy: Model,
+        values: Model,
         *,
+        variant: str = "",
         threads: int = 1,
         explore: float = 0.0,
         rollout_weight: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`explore` takes the place of the settings' temperature."""
-        self._evaluator, self._card = load_evaluator(settings.model, settings.backend, streams=threads)
+        """`variant`: what its name says beside the model and the limits. `explore` takes the place of the settings'
+        temperature."""
         simulations = settings.usual_sims if settings.sims is None and settings.seconds is None else settings.sims
+        limits = {"sims": simulations, "seconds": settings.seconds}
+        given = ",".join(f"{name}={value}" for name, value in limits.items() if value is not None)
         super().__init__(
+            f"{settings.kind}:{settings.model},{given}{variant}",
+            parts,
             Limits(simulations, settings.seconds, settings.nodes),
             batch=settings.batch,
             threads=threads,
@@ -92,55 +97,45 @@ class NetworkSearchAgent(SearchAgent):
             seed=settings.seed,
             clock=clock,
         )
-        self._models = [settings.model]  # in the order in which they are asked for the ownership of points
-        limits = {"sims": simulations, "seconds": settings.seconds}
-        given = ",".join(f"{name}={value}" for name, value in limits.items() if value is not None)
-        self.name = f"{settings.kind}:{settings.model},{given}"
-
-    def warning(self, state: AnyState) -> str | None:
-        """One line if this game is outside of what the model was trained on."""
-        return warning(self.name, self._card, state)
-
-    @cached_property
-    def _owners(self) -> OwnershipSource:
-        """The first of the models that has learned ownership; else a bundled one for this board; else playouts."""
-        cards = {name: read_card(path) for name, path in bundled_models().items()}
-        board = self._card.game, self._card.size
-        alike = [n for n, card in cards.items() if (card.game, card.size) == board and card.arguments.get("ownership")]
-        for model in [*self._models, *alike]:
-            network = load_ownership(model)
-            if network is not None:
-                return NetworkOwnership(get_encoder(read_card(find_model(model)).encoder), network)
-        return PlayoutOwnership()
+        self.policy, self.values = policy, values
 
     def look(self, state: AnyState) -> Analysis:
         """What the networks say of a position and its moves, without any search."""
         self._refuse(state)
         if state.is_over:
             return over(state)
-        (policy,), _ = Model(self._card, get_encoder(self._card.encoder), self._evaluator).predict([state])
-        _, values = self._value_model().predict([state])
+        (policy,), _ = self.policy.predict([state])
+        _, values = self.values.predict([state])
         chance = 0.5 if values is None else (float(values[0]) + 1) / 2
         legal = sorted(state.legal_moves(), key=lambda move: -policy[state.action_of(move)])
         moves = [
             MoveAnalysis(move, 0, chance, float(policy[state.action_of(move)]), order, (move,), (0,))
             for order, move in enumerate(legal)
         ]
-        return with_scores(Analysis(0, chance, tuple(moves), final=True), estimator_for(self._owners, state))
+        return with_scores(Analysis(0, chance, tuple(moves), final=True), self.ownership_estimator(state))
 
-    def _value_model(self) -> Model:
-        """Who evaluates positions."""
-        return Model(self._card, get_encoder(self._card.encoder), self._evaluator)
 
-    def _ownership(self) -> OwnershipSource:
-        return self._owners
+def open_network(model: str, backend: str, threads: int) -> Model:
+    """The network of a model file, for so many threads."""
+    evaluator, card = load_evaluator(model, backend, streams=threads)
+    return Model(card, get_encoder(card.encoder), evaluator)
 
-    def _refuse(self, state: AnyState) -> None:
-        refuse_other_games(self.name, self._card, state)
-        try:
-            self._new_batch(game_of(state).options_of(state))
-        except ValueError as error:
-            raise AgentError(f"{self.name} cannot play this: {error}") from None
+
+def ownership_of(models: Sequence[str], card: ModelCard) -> Callable[[], OwnershipSource]:
+    """Gives the first of the models that has learned ownership; else a bundled one for this board; else playouts."""
+
+    @cache
+    def source() -> OwnershipSource:
+        cards = {name: read_card(path) for name, path in bundled_models().items()}
+        board = card.game, card.size
+        alike = [n for n, known in cards.items() if (known.game, known.size) == board]
+        for model in [*models, *(name for name in alike if cards[name].arguments.get("ownership"))]:
+            network = load_ownership(model)
+            if network is not None:
+                return NetworkOwnership(get_encoder(read_card(find_model(model)).encoder), network)
+        return PlayoutOwnership()
+
+    return source
 
 
 def checked_threads(kind: str, threads: int) -> int:

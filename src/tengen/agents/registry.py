@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from tengen.agents.agent import Agent, Trained
+from tengen.agents.agent import Agent
 from tengen.games.options import parse_setting
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ _KINDS = {
     "alphabeta": ("game_tree:AlphaBeta", "game_tree:alphabeta_agent"),
     "value": ("value:ValueSettings", "value:ValueAgent"),
     "uct": ("uct:Uct", "uct:UctAgent"),
-    "mcts": ("mcts:Mcts", "mcts:MctsAgent"),
+    "mcts": ("mcts:Mcts", "mcts:mcts_agent"),
     "policy": ("policy:Policy", "policy:PolicyAgent"),
     "fast-policy": ("policy:FastPolicySettings", "policy:FastPolicyAgent"),
-    "zero": ("zero:ZeroSettings", "zero:ZeroAgent"),
-    "gumbel": ("zero:GumbelSettings", "zero:ZeroAgent"),
-    "alphago": ("alphago:AlphaGoSettings", "alphago:AlphaGoAgent"),
+    "zero": ("zero:ZeroSettings", "zero:zero_agent"),
+    "gumbel": ("zero:GumbelSettings", "zero:zero_agent"),
+    "alphago": ("alphago:AlphaGoSettings", "alphago:alphago_agent"),
     "exact": ("exact:Exact", "exact:ExactAgent"),
     "uci": ("uci:Uci", "uci:UciEngine"),
 }
@@ -44,6 +44,7 @@ _KINDS = {
 _LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})
 _LIMITS_OF = {"uci": frozenset({"movetime", "nodes", "depth"}), "alphago": frozenset({"seconds", "sims"})}
 """Settings that limit how long an agent thinks, where they are not the usual ones."""
+_NETWORKS = frozenset({"policy", "zero", "gumbel", "alphago"})  # who play one game, on the board of their model
 _ALL_DAY = 86_400
 _PLANNED = frozenset({"gumbel"})  # who plans all simulations in advance, and so cannot simply think until time is up
 _FILES = ("model", "value", "fast")
@@ -110,13 +111,13 @@ def model_card(spec: str) -> "ModelCard | None":
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:
         return None
-    settings, agent = _kind(kind)
+    settings, _ = _kind(kind)
     if any(field.name == "generation" for field in fields(settings)):
         from tengen.nets.generations import find_generation
 
         given = settings(**_parse(kind, settings, text))
         return find_generation(given.model, given.generation).card if given.model else None
-    if not (isinstance(agent, type) and issubclass(agent, Trained)):
+    if kind not in _NETWORKS:
         return None
     from tengen.nets.bundled import find_model
     from tengen.nets.model_file import read_card

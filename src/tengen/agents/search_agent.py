@@ -1,22 +1,21 @@
-"""What all players that search a tree with `Searcher` have in common: limits, the kept tree, the end of the game.
+"""The agent that searches a tree: limits, the tree kept from move to move, the end of the game, analysis.
 
-Which evaluation the leaves get and which rule the search goes by is for those who build on this: a network with PUCT or
-Gumbel search (`zero.py`), networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play
-every game.
+It is composed of the parts in `SearchParts`: how the game is opened, what leaves are worth, the rule that simulations
+go by, and who estimates ownership. Kinds of agents differ in these: a network with PUCT or Gumbel search (`zero.py`),
+networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play every game.
 """
 
 import math
 import os
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tengen.agents.agent import Decision
+from tengen.agents.agent import AgentError, Decision
 from tengen.agents.analysis import (
     Analysis,
     Watcher,
@@ -31,6 +30,7 @@ from tengen.agents.analysis import (
 from tengen.agents.explanation import Explanation, SteppedSearch, explain_root, values_of_moves
 from tengen.agents.ownership import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
@@ -41,6 +41,9 @@ from tengen.search.leaves import LeafEvaluation
 from tengen.search.rule import SearchResult, SearchRule
 from tengen.search.searcher import NODE_BYTES, Searcher
 from tengen.search.tree import TERMINAL, action_value, find_child
+
+if TYPE_CHECKING:
+    from tengen.nets.model_file import ModelCard
 
 _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
 _ENDLESS = 1 << 30
@@ -76,13 +79,33 @@ class Limits:
         return max(1_000, min(most, wanted))
 
 
-class SearchAgent(ABC):
-    """Searches from the position on the board, keeps its tree from move to move, and explains its choice."""
+@dataclass(frozen=True)
+class SearchParts:
+    """What a search is composed of."""
 
-    name: str
+    open_game: Callable[[Options], BatchedGame]
+    """Many games with these options, as the evaluation needs them; ValueError if it does not fit them."""
+    evaluation: Callable[[BatchedGame, np.random.Generator], LeafEvaluation]
+    """What leaves are worth."""
+    rule: Callable[[], SearchRule]
+    """Where simulations go."""
+    ownership: Callable[[], OwnershipSource] = PlayoutOwnership
+    """Who estimates whose the points of a Go board will be, for analysis."""
+    value_network: Callable[[BatchedGame], LeafEvaluation | None] = lambda game: None
+    """What the value network alone says of positions; None: there is none."""
+    known: Callable[[AnyState], Decision | None] = lambda state: None
+    """A decision that needs no search."""
+    card: "ModelCard | None" = None
+    """What the model was trained on; it plays no other game. None: every game."""
+
+
+class SearchAgent:
+    """Searches from the position on the board, keeps its tree from move to move, and explains its choice."""
 
     def __init__(
         self,
+        name: str,
+        parts: SearchParts,
         limits: Limits,
         *,
         batch: int = 0,
@@ -98,46 +121,19 @@ class SearchAgent(ABC):
         `rollout_weight`: lambda, the share of rollouts in a leaf's value. `temperature`: 0 plays the best move.
         `explore`: how much of the rule's noise is added at the root. `resign`: the chance to win below which a game
         with territory is given up."""
+        self.name, self._parts = name, parts
         self._limits, self._temperature, self._explore, self._resign_below = limits, temperature, explore, resign
         self._threads, self._rollout_weight, self._batch = threads, rollout_weight, batch
         self._clock = clock
         self._rng = np.random.default_rng(seed)
         self._stop = threading.Event()
         self._options: Options | None = None
+        self._game: BatchedGame | None = None
         self._searcher: Searcher | None = None
         self._root: AnyState | None = None
         self._dead: frozenset[int] = frozenset()
         self._is_partial = False  # whether the tree lacks moves that an analysis left out
         self._is_ending = False  # whether somebody has thought of passing in this game
-
-    # ------------------------------------------------------------------------------- what others decide
-
-    @abstractmethod
-    def _new_batch(self, options: Options) -> BatchedGame:
-        """Many games with these options, as the evaluation needs them."""
-
-    @abstractmethod
-    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
-        """What leaves are worth."""
-
-    def _value_network(self, game: BatchedGame) -> LeafEvaluation | None:
-        """What the value network alone says of positions; None: there is none."""
-        return None
-
-    def _ownership(self) -> OwnershipSource | None:
-        """Who estimates whose the points of a Go board will be, for analysis."""
-        return PlayoutOwnership()
-
-    @abstractmethod
-    def _rule(self) -> SearchRule:
-        """Where simulations go."""
-
-    def _refuse(self, state: AnyState) -> None:  # noqa: B027
-        """AgentError if this agent cannot play from this state."""
-
-    def _known(self, state: AnyState) -> Decision | None:
-        """A decision that needs no search."""
-        return None
 
     # ------------------------------------------------------------------------------------ being an agent
 
@@ -185,7 +181,7 @@ class SearchAgent(ABC):
         limits = [limit for limit in (self._limits.seconds, seconds) if limit is not None]
         limit = min(limits) if limits else None
         deadline = None if limit is None else started + limit * _CLOCK_SHARE
-        known = self._known(state)
+        known = self._parts.known(state)
         if known is not None:
             return known
         searcher = self._searcher_for(state)
@@ -211,7 +207,7 @@ class SearchAgent(ABC):
             return Explanation(decision)
         searcher = self._searcher_for(state)
         explanation = explain_root(searcher, state, decision, self._rollout_weight)
-        network = self._value_network(searcher.game)
+        network = self._parts.value_network(searcher.game)
         if network is None:
             return explanation
         values = values_of_moves(searcher, self._roots(searcher, state), state, network)
@@ -238,13 +234,13 @@ class SearchAgent(ABC):
     def stepped(self, state: AnyState) -> SteppedSearch:
         """The search of `state` one simulation at a time, from an empty tree; the agent's own tree is left alone."""
         self._refuse(state)
-        game = self._new_batch(game_of(state).options_of(state))
+        game = self.new_batch(game_of(state).options_of(state))
         return SteppedSearch(
             state,
             game,
-            self._evaluation(game),
-            self._rule(),
-            network=self._value_network(game),
+            self._parts.evaluation(game, self._rng),
+            self.rule(),
+            network=self._parts.value_network(game),
             rollouts=0 < self._rollout_weight < 1,
             seed=int(self._rng.integers(2**31)),
         )
@@ -258,26 +254,45 @@ class SearchAgent(ABC):
             if isinstance(state, go.State):
                 count_now(state, 0.0)
 
+    def warning(self, state: AnyState) -> str | None:
+        """One line if this game is outside of what the model was trained on."""
+        return None if self._parts.card is None else warning(self.name, self._parts.card, state)
+
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return with the best move so far."""
         self._stop.set()
 
     def close(self) -> None:
         """Free the tree."""
-        self._searcher = self._root = self._options = None
+        self._searcher = self._root = self._options = self._game = None
+
+    def _refuse(self, state: AnyState) -> None:
+        """AgentError if this agent cannot play from this state."""
+        if self._parts.card is not None:
+            refuse_other_games(self.name, self._parts.card, state)
+        try:
+            self._opened(game_of(state).options_of(state))
+        except ValueError as error:
+            raise AgentError(f"{self.name} cannot play this: {error}") from None
+
+    def _opened(self, options: Options) -> BatchedGame:
+        """The game with these options, opened once for all moves."""
+        if self._game is None or self._game.options != options:
+            self._game = self.new_batch(options)
+        return self._game
 
     # ------------------------------------------------------------------------ for searches of many positions
 
     def new_batch(self, options: Options) -> BatchedGame:
         """Many games with these options, as the evaluation needs them."""
-        return self._new_batch(options)
+        return self._parts.open_game(options)
 
     def new_searcher(self, game: BatchedGame, *, trees: int = 1, nodes: int, leaves: int) -> Searcher:
         """Trees that are searched as the agent's own is."""
         return Searcher(
             game,
-            self._evaluation(game),
-            self._rule(),
+            self._parts.evaluation(game, self._rng),
+            self.rule(),
             trees=trees,
             nodes=nodes,
             leaves=leaves,
@@ -288,11 +303,11 @@ class SearchAgent(ABC):
 
     def rule(self) -> SearchRule:
         """The rule that its searches go by."""
-        return self._rule()
+        return self._parts.rule()
 
     def ownership_estimator(self, state: AnyState) -> OwnershipEstimator | None:
         """Who estimates the score and the ownership of a position."""
-        return estimator_for(self._ownership(), state)
+        return estimator_for(self._parts.ownership(), state)
 
     # --------------------------------------------------------------------------------------- searching
 
@@ -303,7 +318,7 @@ class SearchAgent(ABC):
         small = kept is None or kept.nodes < limits.room(kept.game.branching) or kept.most_leaves < leaves
         if self._searcher is None or self._options is None or small or not fits(self._options, options):
             self._options, self._root = options, None
-            game = self._new_batch(options)
+            game = self._opened(options)
             self._searcher = self.new_searcher(game, nodes=limits.room(game.branching), leaves=leaves)
         actions = None if self._is_partial else actions_between(self._root, state)
         if actions is None:
@@ -380,7 +395,7 @@ class SearchAgent(ABC):
         self, state: AnyState, limits: Limits, interval: float, avoid: Collection[int]
     ) -> Iterator[Analysis]:
         """What `analyse` yields."""
-        known = None if state.is_over else self._known(state)
+        known = None if state.is_over else self._parts.known(state)
         if state.is_over or known is not None:
             yield over(state) if known is None else of_decision(known)
             return

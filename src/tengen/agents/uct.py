@@ -10,9 +10,10 @@ import numpy as np
 
 from tengen.agents.agent import Decision
 from tengen.agents.analysis import Analysis, MoveAnalysis, Watcher, check_avoided, of_decision, over, with_scores
-from tengen.agents.mcts import Mcts, MctsAgent
+from tengen.agents.mcts import Mcts, mcts_agent
 from tengen.agents.ownership import OwnershipEstimator, PlayoutOwnership, estimator_for
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.search_agent import SearchAgent
 from tengen.games import go
 from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
@@ -93,7 +94,7 @@ class UctAgent:
         self._spare: UctTree | None = None
         self._root: go.State | None = None
         self._is_partial = False  # whether the tree lacks moves that an analysis left out
-        self._plain: MctsAgent | None = None
+        self._plain: SearchAgent | None = None
         self._stop = threading.Event()
 
     def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:
@@ -166,14 +167,14 @@ class UctAgent:
         """Free the trees."""
         self._tree = self._spare = self._root = self._plain = None
 
-    def _in_other_games(self) -> MctsAgent:
+    def _in_other_games(self) -> SearchAgent:
         """The player of every game but Go, with the same limits."""
         if self._plain is None:
             settings = self._settings
             plain = Mcts(playouts=self._playouts, seconds=self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
             if settings.exploration is not None:
                 plain = replace(plain, exploration=settings.exploration)
-            self._plain = MctsAgent(plain, clock=self._clock)
+            self._plain = mcts_agent(plain, clock=self._clock)
         return self._plain
 
     # --------------------------------------------------------------------------------------- searching

@@ -12,15 +12,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.agents.agent import AgentError, Decision
-from tengen.agents.network_search import CACHE, NetworkSearchAgent, NetworkSearchSettings, checked_threads
+from tengen.agents.network_search import (
+    CACHE,
+    NetworkSearchAgent,
+    NetworkSearchSettings,
+    checked_threads,
+    open_network,
+    ownership_of,
+)
+from tengen.agents.search_agent import SearchParts
 from tengen.encode.game_spec import GameSpec
-from tengen.encode.registry import get_encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.microchess.board import CASTLING, TO_PLAY
 from tengen.games.microchess.tables import UNKNOWN, Tables
 from tengen.games.microchess.tables_material import MAX_PIECES
-from tengen.games.options import Options
 from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.leaves import KnownPositions, LeafEvaluation, Leaves, NetworkEvaluation
 from tengen.search.puct import Puct, PuctParameters
@@ -102,37 +108,54 @@ class GumbelSettings(_ZeroSearch):
         return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
 
 
-class ZeroAgent(NetworkSearchAgent):
+def zero_agent(
+    settings: ZeroSettings | GumbelSettings, clock: Callable[[], float] = time.monotonic
+) -> NetworkSearchAgent:
     """A network with a search; which one, its settings say."""
+    threads = settings.thread_count()
+    model = open_network(settings.model, settings.backend, threads)
+    made_of = model.evaluator.architecture
+    if not made_of.value:
+        raise AgentError(f"{settings.model} has no value head, which a search needs: train it by tengen learn zero")
+    if not made_of.policy:
+        raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")
+    tables = _EndgameTables() if settings.tables else None
 
-    def __init__(self, settings: ZeroSettings | GumbelSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        explore = settings.temperature if settings.draws_by_noise else 0.0
-        super().__init__(settings, clock, threads=settings.thread_count(), explore=explore)
-        made_of = self._evaluator.architecture
-        if not made_of.value:
-            raise AgentError(f"{settings.model} has no value head, which a search needs: train it by tengen learn zero")
-        if not made_of.policy:
-            raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")
-        self._settings = settings
+    def evaluation(game: BatchedGame, rng: np.random.Generator) -> LeafEvaluation:
+        network = NetworkEvaluation(game, model.encoder, model.evaluator, CACHE)
+        opened = None if tables is None else tables.of(game.options)
+        return network if opened is None else KnownPositions(_prober(opened), network)
+
+    parts = SearchParts(
+        open_game=lambda options: GameSpec(options, model.card.encoder).batch,
+        evaluation=evaluation,
+        rule=settings.rule,
+        ownership=ownership_of([settings.model], model.card),
+        value_network=lambda game: NetworkEvaluation(game, model.encoder, model.evaluator, 1, policy=False),
+        known=(lambda state: None) if tables is None else tables.decide,
+        card=model.card,
+    )
+    explore = settings.temperature if settings.draws_by_noise else 0.0
+    return NetworkSearchAgent(settings, parts, model, model, threads=threads, explore=explore, clock=clock)
+
+
+class _EndgameTables:
+    """The endgame tables of Microchess, opened when a game needs them."""
+
+    def __init__(self) -> None:
         self._tables: Tables | None = None
 
-    def _new_batch(self, options: Options) -> BatchedGame:
-        return GameSpec(options, self._card.encoder).batch
+    def of(self, options: Any) -> Tables | None:
+        """Those of a game, if there are any: Microchess under standard rules has them."""
+        if options.game != "microchess" or options.rules != "standard":
+            return None
+        if self._tables is None or self._tables.double_step != options.double_step:
+            self._tables = Tables.open(double_step=options.double_step)
+        return self._tables
 
-    def _evaluation(self, game: BatchedGame) -> LeafEvaluation:
-        network = NetworkEvaluation(game, get_encoder(self._card.encoder), self._evaluator, CACHE)
-        tables = self._open_tables(game.options) if self._settings.tables else None
-        return network if tables is None else KnownPositions(_prober(tables), network)
-
-    def _value_network(self, game: BatchedGame) -> LeafEvaluation:
-        return NetworkEvaluation(game, get_encoder(self._card.encoder), self._evaluator, 1, policy=False)
-
-    def _rule(self) -> SearchRule:
-        return self._settings.rule()
-
-    def _known(self, state: Any) -> Decision | None:
-        """The best move by the endgame tables, if they are asked for and have the position."""
-        tables = self._open_tables(game_of(state).options_of(state)) if self._settings.tables else None
+    def decide(self, state: Any) -> Decision | None:
+        """The best move of a position that they have."""
+        tables = self.of(game_of(state).options_of(state))
         if tables is None or np.count_nonzero(state.board.squares) > MAX_PIECES:
             return None
         moves = tables.moves(state)
@@ -140,14 +163,6 @@ class ZeroAgent(NetworkSearchAgent):
             return None
         best = moves[0]
         return Decision(best.move, (best.value.wdl + 1) / 2, pv=(best.move,), note=f"by table: {best.value}")
-
-    def _open_tables(self, options: Any) -> Tables | None:
-        """The endgame tables of a game, if there are any: Microchess under standard rules has them."""
-        if options.game != "microchess" or options.rules != "standard":
-            return None
-        if self._tables is None or self._tables.double_step != options.double_step:
-            self._tables = Tables.open(double_step=options.double_step)
-        return self._tables
 
 
 def _prober(tables: Tables) -> Callable[[Any, int, Leaves], None]:
