@@ -7,9 +7,10 @@ import pytest
 
 from tengen.games import go
 from tengen.games.game import get_game
+from tengen.serve.review import PositionEstimate
 from tengen.web.app import WebConfig
 from tengen.web.opponents import analysts_for
-from tengen.web.study import MOST_NODES, PositionEstimate, Study, read_study
+from tengen.web.study import MOST_NODES, Study, read_study
 from tengen.web.study_sessions import analyst_spec
 
 from .served import Page, Served

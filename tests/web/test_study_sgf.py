@@ -10,7 +10,8 @@ from sgfmill import sgf_grammar
 from tengen.games.go import BLACK, EMPTY, WHITE
 from tengen.games.go.sgf import read_sgf
 from tengen.games.go.sgf_encoding import decoded, detected
-from tengen.web.study import PositionEstimate, Study, read_study
+from tengen.serve.review import PositionEstimate
+from tengen.web.study import Study, read_study
 
 RICH = (
     "(;GM[1]FF[4]CA[UTF-8]SZ[9]KM[6.5]PB[Kim]PW[Lee]BR[3d]WR[1p]EV[Cup]RO[2]DT[2026-01-02]PC[Seoul]RE[B+R]\n"

@@ -35,7 +35,7 @@ _ACTIONS: Final = ("query_version", "clear_cache", "terminate", "terminate_all",
 
 
 @dataclass
-class _Position:
+class _QueryTurn:
     """A position of a query, waiting or under way."""
 
     query: Query
@@ -76,8 +76,8 @@ class KataServer:
         self._visits, self._perspective, self._room = visits, perspective, positions
         self._log, self._now = log or sys.stderr, now
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
-        self._waiting: list[tuple[int, int, _Position]] = []  # a heap: the highest priority first, then the first
-        self._under_way: dict[int, _Position] = {}
+        self._waiting: list[tuple[int, int, _QueryTurn]] = []  # a heap: the highest priority first, then the first
+        self._under_way: dict[int, _QueryTurn] = {}
         self._numbers = itertools.count()
         self._has_ended = False
 
@@ -191,7 +191,7 @@ class KataServer:
         for name, text in query.warnings:
             self._send({"id": query.id, "field": name, "warning": text})
         for turn, priority in query.priorities.items():
-            heapq.heappush(self._waiting, (-priority, next(self._numbers), _Position(query, turn)))
+            heapq.heappush(self._waiting, (-priority, next(self._numbers), _QueryTurn(query, turn)))
 
     def _supports(self, number: int, state: go.State) -> bool:
         try:
@@ -225,7 +225,7 @@ class KataServer:
             message = "If provided, must be an array of integers indicating turns to terminate"
             raise QueryError(message, "turnNumbers")
 
-        def is_meant(position: _Position) -> bool:
+        def is_meant(position: _QueryTurn) -> bool:
             named = given["action"] == "terminate_all" or position.query.id == wanted
             return named and (turns is None or position.turn in turns)
 
@@ -253,7 +253,7 @@ class KataServer:
         for entry in left:
             heapq.heappush(self._waiting, entry)
 
-    def _start(self, key: int, position: _Position) -> bool:
+    def _start(self, key: int, position: _QueryTurn) -> bool:
         query, state = position.query, position.state
         avoid = query.avoid.get(state.to_play, frozenset())
         if avoid and not set(state.legal_moves()) - avoid:
@@ -275,7 +275,7 @@ class KataServer:
 
     # ---------------------------------------------------------------------------------------------- output
 
-    def _report(self, position: _Position, analysis: Analysis | None, is_final: bool = True) -> None:
+    def _report(self, position: _QueryTurn, analysis: Analysis | None, is_final: bool = True) -> None:
         head = {"id": position.query.id, "isDuringSearch": not is_final, "turnNumber": position.turn}
         if analysis is None:
             self._send({**head, "noResults": True})

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis
 from tengen.agents.batch_analysis import AnalysisTask, batch_analyser
@@ -11,6 +12,18 @@ from tengen.games.state import FIRST, RESIGN, AnyState
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _COMMENTED = 3  # moves that a comment names
+
+
+@dataclass(frozen=True)
+class PositionEstimate:
+    """What the best analysis of a position so far says, as the first player sees it."""
+
+    visits: int
+    chance: float
+    score: float | None
+    best: str
+    """The name of the move that it would play; empty where the game is over."""
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,13 +66,10 @@ class Review:
             here = here.previous
         return [here, *states[::-1]]
 
-    def chance(self, number: int) -> float | None:
-        """The chance of who moves first in the game to win, after so many moves."""
-        return _first_players(self.analyses.get(number), self.states[number])
-
     def chances(self) -> list[float | None]:
-        """The same for all positions."""
-        return [_first_players(self.analyses.get(k), state) for k, state in enumerate(self.states)]
+        """The chance of the player who moves first in the game to win, in each position."""
+        found = [(self.analyses.get(number), state) for number, state in enumerate(self.states)]
+        return [None if analysis is None else first_chance(state, analysis.chance) for analysis, state in found]
 
     def point_losses(self) -> list[float]:
         """What each move cost the player who made it, in points, where the positions before and after have a score."""
@@ -160,6 +170,35 @@ def lead(score: float, state: AnyState) -> str:
     return f"{game_of(state).players[ahead - 1]} leads by {abs(score):.1f}"
 
 
+def estimate_of(state: Any, analysis: Analysis) -> PositionEstimate:
+    """The analysis in short, as the first player sees it."""
+    sign = 1 if state.to_play == FIRST else -1
+    best = analysis.moves[0] if analysis.moves else None
+    return PositionEstimate(
+        analysis.visits,
+        first_chance(state, analysis.chance),
+        None if analysis.score is None else sign * analysis.score,
+        "" if best is None else state.move_name(best.move),
+        () if best is None else line_names(state, best.pv),
+    )
+
+
+def line_names(state: Any, line: tuple[int, ...]) -> tuple[str, ...]:
+    """The names of the moves of a line."""
+    names = list[str]()
+    for move in line:
+        names.append(state.move_name(move))
+        if state.why_illegal(move) is not None:
+            break
+        state = state.play(move)
+    return tuple(names)
+
+
+def first_chance(state: Any, chance: float) -> float:
+    """A chance of the player to move as one of the first player."""
+    return chance if state.to_play == FIRST else 1 - chance
+
+
 def _points_lost(before: Analysis, after: Analysis, state: AnyState, following: AnyState) -> float | None:
     """The points that the move from `state` to `following` cost; None where a score is unknown."""
     if before.score is None or after.score is None:
@@ -167,14 +206,8 @@ def _points_lost(before: Analysis, after: Analysis, state: AnyState, following: 
     return before.score - (after.score if following.to_play == state.to_play else -after.score)
 
 
-def _first_players(analysis: Analysis | None, state: AnyState) -> float | None:
-    if analysis is None:
-        return None
-    return analysis.chance if state.to_play == FIRST else 1 - analysis.chance
-
-
 def _comment(analysis: Analysis, state: AnyState) -> str:
-    chance = _first_players(analysis, state)
+    chance = first_chance(state, analysis.chance)
     first = game_of(state).players[0]
     lines = [f"{first} {chance:.1%}" + ("" if analysis.score is None else f", {lead(analysis.score, state)}")]
     for move in analysis.moves[:_COMMENTED]:

@@ -20,9 +20,10 @@ from tengen._files import write_atomically
 from tengen.games.game import Game, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
 from tengen.serve.counting import describe_count
+from tengen.serve.review import PositionEstimate
 from tengen.web.clocks import GameClock
 from tengen.web.opponents import HUMAN
-from tengen.web.study import PositionEstimate, Source, Study, read_study
+from tengen.web.study import Source, Study, read_study
 
 MOST_GAMES: Final = 1_000
 """The games that are kept; the oldest goes when another comes."""

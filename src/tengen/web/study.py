@@ -15,7 +15,8 @@ from tengen.games.go import BLACK, EMPTY, PASS, WHITE, State
 from tengen.games.go.coordinates import from_sgf, to_sgf
 from tengen.games.go.sgf import SgfError, read_record, replay, resumed
 from tengen.games.go.sgf_encoding import declared, decoded
-from tengen.games.state import FIRST, RESIGN
+from tengen.games.state import RESIGN
+from tengen.serve.review import PositionEstimate
 from tengen.web.inputs import NO_RECORD, read_any, suffix_of
 from tengen.web.sgf_tree import SgfNode, SgfTree, escaped
 
@@ -53,18 +54,6 @@ class Source:
             return text.encode(self.encoding)
         except UnicodeError:
             return text.encode("utf-8", "replace")
-
-
-@dataclass(frozen=True)
-class PositionEstimate:
-    """What the best analysis of a position so far says, as the first player sees it."""
-
-    visits: int
-    chance: float
-    score: float | None
-    best: str
-    """The name of the move that it would play; empty where the game is over."""
-    line: tuple[str, ...] = ()
 
 
 @dataclass
@@ -383,8 +372,3 @@ def _node_text(study: Study, node: Node) -> str:
 def _win_rate(estimate: PositionEstimate) -> str:
     """Black's, as Sabaki shows it."""
     return f"{estimate.chance * 100:.1f}"
-
-
-def first_chance(state: Any, chance: float) -> float:
-    """A chance of the player to move as one of the first player."""
-    return chance if state.to_play == FIRST else 1 - chance

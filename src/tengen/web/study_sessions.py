@@ -15,12 +15,13 @@ from tengen.agents.analysis import Analysis, Analyst
 from tengen.agents.registry import read_spec
 from tengen.games.game import get_game
 from tengen.games.state import FIRST
+from tengen.serve.review import estimate_of, line_names
 from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.inputs import MOST_OF_STUDIES, check_weight, field, options_of, record_in, safe_spec, weight_of
 from tengen.web.opponents import analysts_for
 from tengen.web.positions import mover_of, view_of
 from tengen.web.storage import StoredGames, StoredStudies, names_of, new_id
-from tengen.web.study import PositionEstimate, Study, first_chance, read_study, study_of
+from tengen.web.study import Study, read_study, study_of
 from tengen.web.subscribers import Subscribers, Watched
 from tengen.web.thinking import AgentPool, Thinking
 
@@ -438,30 +439,6 @@ class LiveAnalysis:
             finally:
                 self._agent = None
         return last
-
-
-def estimate_of(state: Any, analysis: Analysis) -> PositionEstimate:
-    """The analysis in short, as the first player sees it."""
-    sign = 1 if state.to_play == FIRST else -1
-    best = analysis.moves[0] if analysis.moves else None
-    return PositionEstimate(
-        analysis.visits,
-        first_chance(state, analysis.chance),
-        None if analysis.score is None else sign * analysis.score,
-        "" if best is None else state.move_name(best.move),
-        () if best is None else line_names(state, best.pv),
-    )
-
-
-def line_names(state: Any, line: tuple[int, ...]) -> tuple[str, ...]:
-    """The names of the moves of a line."""
-    names = list[str]()
-    for move in line:
-        names.append(state.move_name(move))
-        if state.why_illegal(move) is not None:
-            break
-        state = state.play(move)
-    return tuple(names)
 
 
 def view_of_analysis(state: Any, analysis: Analysis) -> dict[str, Any]:
