@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.agents import network_search, zero
+from tengen.agents import network_search, search_agent
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.network_search import NetworkSearchAgent
 from tengen.agents.registry import load_agent
@@ -159,13 +159,13 @@ def test_an_agent_that_is_ready_needs_nothing_new(model: Path, kind: str, monkey
 
 
 def test_a_game_is_opened_once_for_all_moves(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, made = list[object](), zero.GameSpec
+    opened, made = list[object](), search_agent.open_batch
 
     def counting(*given: Any) -> Any:
         opened.append(given)
         return made(*given)
 
-    monkeypatch.setattr(zero, "GameSpec", counting)
+    monkeypatch.setattr(search_agent, "open_batch", counting)
     agent, state = agent_of("zero", model, sims=5), START
     for _ in range(4):
         state = state.play(agent.choose(state).move)

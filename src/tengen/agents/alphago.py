@@ -37,7 +37,7 @@ from tengen.search.leaves import (
     PolicyAndValue,
     UniformPolicy,
 )
-from tengen.search.policy_play import PolicyPlayer, batch_for
+from tengen.search.policy_play import PolicyPlayer
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rollouts import RolloutPolicy, rollouts_of
 
@@ -114,13 +114,13 @@ def alphago_agent(settings: AlphaGoSettings, clock: Callable[[], float] = time.m
         return MixedEvaluation(networks, rollouts, weight)
 
     parts = SearchParts(
-        open_game=lambda options: batch_for(options, encoders),
         evaluation=evaluation,
         rule=lambda: Puct(
             PuctParameters(
                 settings.c_u, settings.fpu, settings.fpu_zero, threshold=settings.n_thr, depth=settings.depth
             )
         ),
+        encoders=tuple(encoders),
         ownership=ownership_of([name for name in (settings.value, settings.model) if name], policy.card),
         value_network=lambda game: _value_network(values, game),
         card=policy.card,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
-from tengen.games.game import open_batch
 from tengen.search.leaves import PlayoutEvaluation
 from tengen.search.puct import Puct, PuctParameters
 
@@ -75,7 +74,6 @@ def mcts_agent(settings: Mcts, clock: Callable[[], float] = time.monotonic) -> S
 def _by_playouts(settings: Mcts) -> SearchParts:
     """Where nothing else is known of moves, one that was not tried looks as good as can be."""
     return SearchParts(
-        open_game=open_batch,
         evaluation=lambda game, rng: PlayoutEvaluation(game, seed=int(rng.integers(2**63))),
         rule=lambda: Puct(PuctParameters(settings.exploration, fpu_reduction=-1.0)),
     )
@@ -85,9 +83,9 @@ def _by_values(settings: Mcts) -> SearchParts:
     """With values, a move that was not tried looks as good as its parent."""
     values = _generation_values(settings)
     return SearchParts(
-        open_game=lambda options: open_batch(options, values.encoder.past, values.encoder.ages),
         evaluation=lambda game, rng: values.with_policy(game),
         rule=lambda: Puct(PuctParameters(settings.exploration, fpu_reduction=0.0)),
+        encoders=(values.encoder,),
         card=values.card,
     )
 

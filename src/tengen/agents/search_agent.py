@@ -1,6 +1,6 @@
 """The agent that searches a tree: limits, the tree kept from move to move, the end of the game, analysis.
 
-It is composed of the parts in `SearchParts`: how the game is opened, what leaves are worth, the rule that simulations
+It is composed of the parts in `SearchParts`: how networks see the game, what leaves are worth, the rule that simulations
 go by, and who estimates ownership. Kinds of agents differ in these: a network with PUCT or Gumbel search (`zero.py`),
 networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play every game.
 """
@@ -33,7 +33,7 @@ from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go
 from tengen.games.batch import BatchedGame
-from tengen.games.game import game_of
+from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS
 from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
@@ -43,6 +43,7 @@ from tengen.search.searcher import NODE_BYTES, Searcher
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 if TYPE_CHECKING:
+    from tengen.encode.encoder import Encoder
     from tengen.nets.model_file import ModelCard
 
 _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
@@ -83,12 +84,12 @@ class Limits:
 class SearchParts:
     """What a search is composed of."""
 
-    open_game: Callable[[Options], BatchedGame]
-    """Many games with these options, as the evaluation needs them; ValueError if it does not fit them."""
     evaluation: Callable[[BatchedGame, np.random.Generator], LeafEvaluation]
     """What leaves are worth."""
     rule: Callable[[], SearchRule]
     """Where simulations go."""
+    encoders: tuple["Encoder", ...] = ()
+    """How the networks of the evaluation see positions."""
     ownership: Callable[[], OwnershipSource] = PlayoutOwnership
     """Who estimates whose the points of a Go board will be, for analysis."""
     value_network: Callable[[BatchedGame], LeafEvaluation | None] = lambda game: None
@@ -285,7 +286,9 @@ class SearchAgent:
 
     def new_batch(self, options: Options) -> BatchedGame:
         """Many games with these options, as the evaluation needs them."""
-        return self._parts.open_game(options)
+        encoders = self._parts.encoders
+        past, ages = max((each.past for each in encoders), default=0), any(each.ages for each in encoders)
+        return open_batch(options, past, ages)
 
     def new_searcher(self, game: BatchedGame, *, trees: int = 1, nodes: int, leaves: int) -> Searcher:
         """Trees that are searched as the agent's own is."""

@@ -21,7 +21,6 @@ from tengen.agents.network_search import (
     ownership_of,
 )
 from tengen.agents.search_agent import SearchParts
-from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.microchess.board import CASTLING, TO_PLAY
@@ -127,9 +126,9 @@ def zero_agent(
         return network if opened is None else KnownPositions(_prober(opened), network)
 
     parts = SearchParts(
-        open_game=lambda options: GameSpec(options, model.card.encoder).batch,
         evaluation=evaluation,
         rule=settings.rule,
+        encoders=(model.encoder,),
         ownership=ownership_of([settings.model], model.card),
         value_network=lambda game: NetworkEvaluation(game, model.encoder, model.evaluator, 1, policy=False),
         known=(lambda state: None) if tables is None else tables.decide,
