@@ -1,7 +1,7 @@
 """The agent that searches a tree: limits, the tree kept from move to move, the end of the game, analysis.
 
-It is composed of the parts in `SearchParts`: how networks see the game, what leaves are worth, the rule that simulations
-go by, and who estimates ownership. Kinds of agents differ in these: a network with PUCT or Gumbel search (`zero.py`),
+It is composed of the parts in `SearchParts`: how networks see the game, what leaves are worth, the rule of the search,
+and who estimates ownership. Kinds of agents differ in these: a network with PUCT or Gumbel search (`zero.py`),
 networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play every game.
 """
 
