@@ -1,4 +1,4 @@
-// What the server sends: see positions.py, play_room.py, match_room.py and study_room.py.
+// What the server sends: see positions.py, play_sessions.py, match_sessions.py and study_sessions.py.
 export interface View {
   game: string;
   players: [string, string];
