@@ -7,17 +7,17 @@ from collections.abc import Callable
 import pytest
 
 from tengen.agents.agent import Agent, AgentError
-from tengen.agents.game_tree import AlphaBeta, AlphaBetaAgent, Minimax, MinimaxAgent, chance
-from tengen.agents.random import Random, RandomAgent
+from tengen.agents.game_tree import AlphaBetaAgent, AlphaBetaSettings, MinimaxAgent, MinimaxSettings, chance
+from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.games import go, microchess
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
 
 AGENTS: dict[str, Callable[[int], Agent]] = {
-    "minimax": lambda seed: MinimaxAgent(Minimax(depth=2, seed=seed)),
-    "alphabeta": lambda seed: AlphaBetaAgent(AlphaBeta(depth=2, seed=seed)),
-    "alphabeta, influence": lambda seed: AlphaBetaAgent(AlphaBeta(depth=2, evaluation="influence", seed=seed)),
+    "minimax": lambda seed: MinimaxAgent(MinimaxSettings(depth=2, seed=seed)),
+    "alphabeta": lambda seed: AlphaBetaAgent(AlphaBetaSettings(depth=2, seed=seed)),
+    "alphabeta, influence": lambda seed: AlphaBetaAgent(AlphaBetaSettings(depth=2, evaluation="influence", seed=seed)),
 }
 each_agent = pytest.mark.parametrize("make", AGENTS.values(), ids=AGENTS.keys())
 
@@ -41,7 +41,7 @@ def test_it_beats_the_random_player(make: Callable[[int], Agent], rules: str) ->
     wins = 0
     for seed in range(4):
         color = BLACK if seed % 2 else WHITE
-        players = {color: make(seed), BLACK + WHITE - color: RandomAgent(Random(seed))}
+        players = {color: make(seed), BLACK + WHITE - color: RandomAgent(RandomSettings(seed))}
         end = play_out(state, players[BLACK], players[WHITE])
         assert end.is_over
         wins += end.winner() == color
@@ -116,12 +116,12 @@ class Ticks:
 
 def test_alphabeta_thinks_no_longer_than_the_shorter_limit() -> None:
     for own, given in ((None, 0.1), (600.0, 0.1), (0.1, 600.0), (0.1, None)):
-        decision = AlphaBetaAgent(AlphaBeta(depth=200, seconds=own, seed=1)).choose(go.State.new(9), given)
+        decision = AlphaBetaAgent(AlphaBetaSettings(depth=200, seconds=own, seed=1)).choose(go.State.new(9), given)
         assert decision.move >= 0
 
 
 def test_alphabeta_can_be_stopped() -> None:
-    agent = AlphaBetaAgent(AlphaBeta(seconds=600, seed=1))
+    agent = AlphaBetaAgent(AlphaBetaSettings(seconds=600, seed=1))
     for state in (go.State.new(9), microchess.State.new()):
         agent.check(state)
         timer = threading.Timer(0.2, agent.stop)
@@ -132,20 +132,22 @@ def test_alphabeta_can_be_stopped() -> None:
 
 def test_minimax_answers_within_its_clock() -> None:
     clock = Ticks()
-    decision = MinimaxAgent(Minimax(depth=3, seed=1), clock).choose(go.State.new(9), 2.0)
+    decision = MinimaxAgent(MinimaxSettings(depth=3, seed=1), clock).choose(go.State.new(9), 2.0)
     assert clock.looks < 210
     assert decision.move >= 0
     assert "depth 1" in decision.note
 
 
 def test_without_limits_alphabeta_looks_as_far_ahead_as_suits_the_game() -> None:
-    agent = AlphaBetaAgent(AlphaBeta(seed=1))
+    agent = AlphaBetaAgent(AlphaBetaSettings(seed=1))
     assert agent.choose(go.State.new(4, "chinese")).note.startswith("depth 3")
     decision = agent.choose(microchess.State.new())
     assert decision.note.startswith("depth 6") and decision.note.endswith("pawns")
 
 
-@pytest.mark.parametrize("make", [MinimaxAgent(Minimax(seed=1)), AlphaBetaAgent(AlphaBeta(depth=2, seed=1))])
+@pytest.mark.parametrize(
+    "make", [MinimaxAgent(MinimaxSettings(seed=1)), AlphaBetaAgent(AlphaBetaSettings(depth=2, seed=1))]
+)
 def test_microchess_is_played_too(make: Agent) -> None:
     decision = make.choose(microchess.State.from_fen("k3/2Q1/1K2/4/4 w - - 0 1"))
     assert decision.note.endswith("win in 1 plies")
@@ -153,7 +155,7 @@ def test_microchess_is_played_too(make: Agent) -> None:
 
 
 def test_an_evaluation_of_another_game_is_refused() -> None:
-    agent = AlphaBetaAgent(AlphaBeta(evaluation="influence"))
+    agent = AlphaBetaAgent(AlphaBetaSettings(evaluation="influence"))
     agent.check(go.State.new(5))
     with pytest.raises(AgentError, match="Microchess has no evaluation influence: choose material"):
         agent.check(microchess.State.new())
@@ -161,7 +163,7 @@ def test_an_evaluation_of_another_game_is_refused() -> None:
 
 def test_a_finished_game_of_go_is_answered_by_a_pass() -> None:
     state = go.State.new(5).play(PASS).play(PASS)
-    assert AlphaBetaAgent(AlphaBeta()).choose(state).move == PASS
+    assert AlphaBetaAgent(AlphaBetaSettings()).choose(state).move == PASS
 
 
 def test_chances_are_chances() -> None:
@@ -174,12 +176,12 @@ def test_chances_are_chances() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AlphaBeta(depth=0), "0 plies"),
-        (lambda: AlphaBeta(seconds=-1), "-1 seconds"),
-        (lambda: AlphaBeta(seconds=float("nan")), "nan seconds"),
-        (lambda: AlphaBeta(evaluation="x"), "choose from"),
-        (lambda: Minimax(depth=0), "0 plies"),
-        (lambda: Minimax(evaluation="x"), "choose from"),
+        (lambda: AlphaBetaSettings(depth=0), "0 plies"),
+        (lambda: AlphaBetaSettings(seconds=-1), "-1 seconds"),
+        (lambda: AlphaBetaSettings(seconds=float("nan")), "nan seconds"),
+        (lambda: AlphaBetaSettings(evaluation="x"), "choose from"),
+        (lambda: MinimaxSettings(depth=0), "0 plies"),
+        (lambda: MinimaxSettings(evaluation="x"), "choose from"),
     ],
 )
 def test_bad_settings_are_refused(make: Callable[[], object], message: str) -> None:

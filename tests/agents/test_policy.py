@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.agents.agent import AgentError
-from tengen.agents.policy import FastPolicyAgent, FastPolicySettings, Policy, PolicyAgent
+from tengen.agents.policy import FastPolicyAgent, FastPolicySettings, PolicyAgent, PolicySettings
 from tengen.agents.registry import SpecError, load_agent
 from tengen.cli.main import app
 from tengen.games import go
@@ -33,7 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_plays_whole_games_of_legal_moves_and_fills_no_eye(model: Path, temperature: float) -> None:
     state = go.State.new(7, "tromp-taylor")
-    agent = PolicyAgent(Policy(str(model), temperature, seed=1))
+    agent = PolicyAgent(PolicySettings(str(model), temperature, seed=1))
     while not state.is_over and state.move_number < 300:
         move = agent.choose(state).move
         assert state.is_legal(move)
@@ -60,7 +60,7 @@ def test_the_greedy_player_plays_the_likeliest_move_and_says_how_likely(model: P
 
 def test_temperature_draws_among_likely_moves_and_a_seed_repeats_them(model: Path) -> None:
     def opening(seed: int) -> list[int]:
-        state, agent = go.State.new(7), PolicyAgent(Policy(str(model), 1.0, seed))
+        state, agent = go.State.new(7), PolicyAgent(PolicySettings(str(model), 1.0, seed))
         for _ in range(8):
             state = state.play(agent.choose(state).move)
         return [move for _, move in state.moves]
@@ -72,7 +72,7 @@ def test_temperature_draws_among_likely_moves_and_a_seed_repeats_them(model: Pat
 def test_passes_after_a_pass_when_the_count_is_won(model: Path) -> None:
     black = [row * 7 + col for row in range(7) for col in range(7) if (row + col) % 2 and row < 6] + [42, 44, 46, 48]
     state = go.State.setup(7, "chinese", 0.5, black=black, to_play=WHITE).play(PASS)
-    assert PolicyAgent(Policy(str(model))).choose(state).move == PASS
+    assert PolicyAgent(PolicySettings(str(model))).choose(state).move == PASS
 
 
 def test_sensible_moves_are_legal_moves_without_own_eyes() -> None:
@@ -115,7 +115,7 @@ def test_what_cannot_be_loaded_says_so(spec: str) -> None:
 
 
 def test_the_same_position_gives_the_same_answer(model: Path) -> None:
-    state, agent = go.State.new(7), PolicyAgent(Policy(str(model)))
+    state, agent = go.State.new(7), PolicyAgent(PolicySettings(str(model)))
     first, second = agent.choose(state), agent.choose(state)
     assert first.move == second.move
     assert np.allclose(list(first.priors.values()), list(second.priors.values()))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tengen.agents import search_agent
-from tengen.agents.mcts import Mcts, mcts_agent
+from tengen.agents.mcts import MctsSettings, mcts_agent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
 from tengen.agents.search_agent import Limits, SearchAgent
@@ -52,17 +52,17 @@ def test_a_node_takes_as_many_bytes_as_is_said() -> None:
 
 @pytest.mark.parametrize("state", [go.State.new(5), microchess.State.new()], ids=["go", "microchess"])
 def test_a_full_tree_is_searched_on_inside_and_the_note_says_so(state: go.State) -> None:
-    small = mcts_agent(Mcts(playouts=3000, nodes=1000, seed=1))
+    small = mcts_agent(MctsSettings(playouts=3000, nodes=1000, seed=1))
     decision = small.choose(state)
     assert decision.note.endswith(", the tree is full")
     assert sum(decision.visits.values()) <= decision.nodes == 3000
     assert decision.move in state.legal_moves()
-    roomy = mcts_agent(Mcts(playouts=300, seed=1)).choose(state)
+    roomy = mcts_agent(MctsSettings(playouts=300, seed=1)).choose(state)
     assert "full" not in roomy.note
 
 
 def test_a_full_tree_has_room_again_after_a_move() -> None:
-    agent, state = mcts_agent(Mcts(playouts=400, nodes=3000, seed=1)), go.State.new(5)
+    agent, state = mcts_agent(MctsSettings(playouts=400, nodes=3000, seed=1)), go.State.new(5)
     for _ in range(6):
         decision = agent.choose(state)
         assert decision.nodes >= 400
@@ -143,7 +143,7 @@ ATARI = """
 def test_a_search_by_the_clock_stops_when_no_other_move_can_come_first() -> None:
     """Catching two stones is so much better that the second half of the time could not change it."""
     state = state_from(ATARI, "chinese", 1, 0.5)
-    agent = mcts_agent(Mcts(seconds=4, exploration=0.2, seed=1))
+    agent = mcts_agent(MctsSettings(seconds=4, exploration=0.2, seed=1))
     now = _ticking(agent)
     decision = agent.choose(state)
     assert now[0] < 3.5
@@ -174,7 +174,7 @@ def test_dead_stones_found_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     """What the tree knew with other dead stones is forgotten; with the same it is kept."""
     found = [frozenset[int]()]
     monkeypatch.setattr(search_agent, "count_now", lambda state, seconds: Count(-1.0, found[0], Pass.SAFE))
-    agent = mcts_agent(Mcts(playouts=200, seed=1))
+    agent = mcts_agent(MctsSettings(playouts=200, seed=1))
     state = state_from(HALF_DONE, "chinese", 2, 0.5).play(PASS)
     assert agent.choose(state).nodes == 200
     assert agent.choose(state).nodes == 400
@@ -194,7 +194,7 @@ SETTLED = """
 
 def test_dead_stones_found_after_a_search_that_passes_leave_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_agent, "count_now", lambda state, seconds: Count(1.0, frozenset([3]), Pass.SAFE))
-    agent = mcts_agent(Mcts(playouts=300, seed=1))
+    agent = mcts_agent(MctsSettings(playouts=300, seed=1))
     explanation = agent.explain(state_from(SETTLED, "chinese", 1, 0.5))
     decision = explanation.decision
     assert decision.move == PASS and decision.pv[0] == PASS

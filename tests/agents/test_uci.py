@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tengen.agents.agent import AgentError
 from tengen.agents.registry import load_agent
-from tengen.agents.uci import Uci, UciConnection, UciEngine, centipawns, chance_behind
+from tengen.agents.uci import UciConnection, UciEngine, UciSettings, centipawns, chance_behind
 from tengen.games import go, microchess
 from tengen.games.microchess import variants_path
 
@@ -67,7 +67,7 @@ class Fake:
             ENGINE.format(notes=str(self.notes), special=body, moves=moves.split(), variants=variants, options=options)
         )
         program = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
-        return self.track(UciEngine(Uci(program, **settings), timeout))
+        return self.track(UciEngine(UciSettings(program, **settings), timeout))
 
     def track(self, engine: UciEngine) -> UciEngine:
         self.engines.append(engine)
@@ -385,7 +385,7 @@ def test_fairy_stockfish_knows_the_game_as_we_do(fairy_stockfish: str, double_st
 
 
 def test_fairy_stockfish_plays_a_whole_game_with_itself(fairy_stockfish: str, fake: Fake) -> None:
-    engine = fake.track(UciEngine(Uci(fairy_stockfish, nodes=300)))
+    engine = fake.track(UciEngine(UciSettings(fairy_stockfish, nodes=300)))
     state = microchess.State.new()
     while not state.is_over and state.move_number < 60:
         decision = engine.choose(state)
@@ -397,7 +397,7 @@ def test_fairy_stockfish_plays_a_whole_game_with_itself(fairy_stockfish: str, fa
 
 def test_fairy_stockfish_finds_a_mate_and_says_so(fairy_stockfish: str, fake: Fake) -> None:
     state = microchess.State.from_fen("k3/2Q1/1K2/4/4 w - - 0 1")
-    decision = fake.track(UciEngine(Uci(fairy_stockfish, depth=4))).choose(state)
+    decision = fake.track(UciEngine(UciSettings(fairy_stockfish, depth=4))).choose(state)
     assert state.play(decision.move).end_reason == "checkmate"
     assert decision.value == pytest.approx(1)
 
@@ -406,7 +406,7 @@ def test_fairy_stockfish_finds_a_mate_and_says_so(fairy_stockfish: str, fake: Fa
 def test_tengen_plays_tengen_by_uci(agent: str, fake: Fake) -> None:
     code = shlex.quote("from tengen.cli.main import main; main()")
     program = f"{shlex.quote(sys.executable)} -c {code} uci --agent {agent} --seed 1"
-    engine = fake.track(UciEngine(Uci(program, movetime=50), timeout=300))
+    engine = fake.track(UciEngine(UciSettings(program, movetime=50), timeout=300))
     for double_step in (True, False):
         state = microchess.State.new(rules="ncsoft", double_step=double_step)
         while not state.is_over:

@@ -8,7 +8,7 @@ import pytest
 
 from tengen.agents.agent import Stoppable
 from tengen.agents.registry import load_agent
-from tengen.agents.uct import Uct, UctAgent
+from tengen.agents.uct import UctAgent, UctSettings
 from tengen.games import go, microchess
 from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE
 
@@ -35,8 +35,8 @@ def state_of(diagram: str, to_play: int, rules: str = "chinese", komi: float = 0
 def test_plays_whole_legal_games_under_every_rule_set(rules: str) -> None:
     state = go.State.new(5, rules, komi=3.5)
     players = {
-        BLACK: UctAgent(Uct(playouts=40, seed=1, resign=0)),
-        WHITE: UctAgent(Uct(playouts=40, seed=2, resign=0)),
+        BLACK: UctAgent(UctSettings(playouts=40, seed=1, resign=0)),
+        WHITE: UctAgent(UctSettings(playouts=40, seed=2, resign=0)),
     }
     while not state.is_over and state.move_number < 150:
         state = state.play(players[state.to_play].choose(state).move)
@@ -45,7 +45,7 @@ def test_plays_whole_legal_games_under_every_rule_set(rules: str) -> None:
 
 
 def test_beats_the_random_player() -> None:
-    uct, random = UctAgent(Uct(playouts=200, seed=1)), load_agent("random", seed=1)
+    uct, random = UctAgent(UctSettings(playouts=200, seed=1)), load_agent("random", seed=1)
     for color in (BLACK, WHITE):
         state = go.State.new(7, "tromp-taylor")
         while not state.is_over:
@@ -56,8 +56,8 @@ def test_beats_the_random_player() -> None:
 
 def test_playouts_limit_the_search_and_a_seed_repeats_it() -> None:
     state = go.State.new(7)
-    one = UctAgent(Uct(playouts=700, seed=3)).choose(state)
-    two = UctAgent(Uct(playouts=700, seed=3)).choose(state)
+    one = UctAgent(UctSettings(playouts=700, seed=3)).choose(state)
+    two = UctAgent(UctSettings(playouts=700, seed=3)).choose(state)
     assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
     assert sum(one.visits.values()) <= 700
     assert one.pv[0] == one.move
@@ -67,7 +67,7 @@ def test_playouts_limit_the_search_and_a_seed_repeats_it() -> None:
 def test_time_limits_the_search() -> None:
     """The clock is ours: it jumps half a second at each look."""
     now = iter(np.arange(0, 1000, 0.5))
-    agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
+    agent = UctAgent(UctSettings(seconds=3.0, seed=1), clock=lambda: float(next(now)))
     agent.choose(go.State.new(5))
     assert 2.0 <= next(now) <= 3.5
 
@@ -76,7 +76,7 @@ def test_time_limits_the_search() -> None:
 
 
 def test_the_tree_is_kept_from_move_to_move_and_dropped_for_another_game() -> None:
-    agent = UctAgent(Uct(playouts=2000, seed=1))
+    agent = UctAgent(UctSettings(playouts=2000, seed=1))
     state = go.State.new(5)
     first = agent.choose(state)
     state = state.play(first.pv[0]).play(first.pv[1])
@@ -89,20 +89,20 @@ def test_the_tree_is_kept_from_move_to_move_and_dropped_for_another_game() -> No
 
 
 def test_the_tree_is_not_kept_for_the_other_colour() -> None:
-    agent, state = UctAgent(Uct(playouts=2000, seed=1)), go.State.new(5)
+    agent, state = UctAgent(UctSettings(playouts=2000, seed=1)), go.State.new(5)
     agent.choose(state)
     assert sum(agent.choose(state.with_to_play(WHITE)).visits.values()) <= 2000
 
 
 def test_the_tree_has_room_for_the_board_at_hand() -> None:
-    agent = UctAgent(Uct(playouts=100, seed=1))
+    agent = UctAgent(UctSettings(playouts=100, seed=1))
     agent.choose(go.State.new(5))
-    used = UctAgent(Uct(playouts=100, seed=1)).choose(go.State.new(13))
+    used = UctAgent(UctSettings(playouts=100, seed=1)).choose(go.State.new(13))
     assert len(agent.choose(go.State.new(13)).pv) >= len(used.pv) - 1
 
 
 def test_undo_and_the_same_position_again() -> None:
-    agent = UctAgent(Uct(playouts=300, seed=1))
+    agent = UctAgent(UctSettings(playouts=300, seed=1))
     state = go.State.new(5)
     agent.choose(state)
     after = state.play(12)
@@ -113,27 +113,27 @@ def test_undo_and_the_same_position_again() -> None:
 
 def test_passes_when_the_opponent_passed_and_the_count_is_won() -> None:
     state = state_of(SETTLED, WHITE).play(PASS)
-    assert UctAgent(Uct(playouts=500, seed=1)).choose(state).move == PASS
+    assert UctAgent(UctSettings(playouts=500, seed=1)).choose(state).move == PASS
 
 
 def test_does_not_pass_after_a_pass_when_that_loses() -> None:
     state = state_of(SETTLED, WHITE, komi=20.5).play(PASS)
-    assert UctAgent(Uct(playouts=500, seed=1, resign=0)).choose(state).move != PASS
+    assert UctAgent(UctSettings(playouts=500, seed=1, resign=0)).choose(state).move != PASS
 
 
 def test_resigns_only_when_lost_and_only_if_it_may() -> None:
     board = state_of(SETTLED, WHITE, komi=-30.0)
     for _ in range(4):  # resigning is for games that have begun
         board = board.play(PASS).with_to_play(WHITE).play(board.legal_moves()[0]).with_to_play(WHITE)
-    lost = UctAgent(Uct(playouts=300, seed=1)).choose(board)
+    lost = UctAgent(UctSettings(playouts=300, seed=1)).choose(board)
     assert lost.value is not None and lost.value < 0.1
     assert lost.move == RESIGN
-    assert UctAgent(Uct(playouts=300, seed=1, resign=0)).choose(board).move != RESIGN
+    assert UctAgent(UctSettings(playouts=300, seed=1, resign=0)).choose(board).move != RESIGN
 
 
 def test_opens_on_a_sensible_point_of_9x9() -> None:
     state = go.State.new(9, komi=7.0)
-    move = UctAgent(Uct(playouts=5000, seed=1)).choose(state).move
+    move = UctAgent(UctSettings(playouts=5000, seed=1)).choose(state).move
     row, col = divmod(move, 9)
     assert 2 <= row <= 6 and 2 <= col <= 6
 
@@ -173,7 +173,7 @@ def test_plays_whole_legal_games_of_microchess_and_beats_the_random_player(rules
 
 def test_playouts_limit_the_search_in_microchess_and_a_seed_repeats_it() -> None:
     state = microchess.State.new()
-    one, two, other = (UctAgent(Uct(playouts=700, seed=seed)).choose(state) for seed in (3, 3, 4))
+    one, two, other = (UctAgent(UctSettings(playouts=700, seed=seed)).choose(state) for seed in (3, 3, 4))
     assert (one.move, one.visits, one.values, one.pv) == (two.move, two.visits, two.values, two.pv)
     assert one.visits != other.visits
     assert sum(one.visits.values()) <= one.nodes == 700
@@ -184,21 +184,23 @@ def test_playouts_limit_the_search_in_microchess_and_a_seed_repeats_it() -> None
 
 def test_exploration_spreads_the_visits_in_microchess() -> None:
     state = microchess.State.new("ncsoft")
-    narrow, wide = (UctAgent(Uct(playouts=2000, seed=3, exploration=c)).choose(state).visits for c in (0.1, 5.0))
+    narrow, wide = (
+        UctAgent(UctSettings(playouts=2000, seed=3, exploration=c)).choose(state).visits for c in (0.1, 5.0)
+    )
     assert max(narrow.values()) > 2 * max(wide.values())
 
 
 def test_time_limits_the_search_in_microchess() -> None:
     state = microchess.State.new()
     now = iter(np.arange(0, 1000, 0.5))  # a clock that jumps half a second at each look
-    agent = UctAgent(Uct(seconds=3.0, seed=1), clock=lambda: float(next(now)))
+    agent = UctAgent(UctSettings(seconds=3.0, seed=1), clock=lambda: float(next(now)))
     agent.choose(state)
     assert 2.0 <= next(now) <= 4.0
 
 
 def test_a_search_can_be_stopped() -> None:
     for state in (microchess.State.new(), go.State.new(5)):
-        agent = UctAgent(Uct(seconds=600, seed=1))
+        agent = UctAgent(UctSettings(seconds=600, seed=1))
         assert isinstance(agent, Stoppable)
         timer = threading.Timer(0.3, agent.stop)
         timer.start()
@@ -208,7 +210,7 @@ def test_a_search_can_be_stopped() -> None:
 
 
 def test_the_tree_is_kept_in_microchess_and_dropped_for_another_game() -> None:
-    agent = UctAgent(Uct(playouts=2000, seed=1))
+    agent = UctAgent(UctSettings(playouts=2000, seed=1))
     state = microchess.State.new()
     first = agent.choose(state)
     after = state.play(first.pv[0]).play(first.pv[1])
@@ -223,12 +225,12 @@ def test_the_tree_is_kept_in_microchess_and_dropped_for_another_game() -> None:
 def test_a_sure_win_is_taken_at_once(rules: str) -> None:
     """White wins at once, by mate or, under ncsoft rules, by stalemate; then in a few moves, whatever Black does."""
     state = microchess.State.from_fen("k3/2Q1/1K2/4/4 w - - 0 1", rules)
-    decision = UctAgent(Uct(playouts=100_000, seed=1)).choose(state)
+    decision = UctAgent(UctSettings(playouts=100_000, seed=1)).choose(state)
     assert decision.value == 1.0 and decision.nodes is not None and decision.nodes < 500
     assert state.play(decision.move).winner() == microchess.WHITE
 
     agent, state = (
-        UctAgent(Uct(playouts=100_000, seed=1)),
+        UctAgent(UctSettings(playouts=100_000, seed=1)),
         microchess.State.from_fen("k3/4/1K2/4/3Q b - - 0 1", rules),
     )
     state = state.play(state.legal_moves()[0])
@@ -243,4 +245,4 @@ def test_a_sure_win_is_taken_at_once(rules: str) -> None:
 
 def test_a_game_of_microchess_that_is_over_is_resigned() -> None:
     state = microchess.State.new().play(microchess.RESIGN)
-    assert UctAgent(Uct(playouts=10)).choose(state).move == microchess.RESIGN
+    assert UctAgent(UctSettings(playouts=10)).choose(state).move == microchess.RESIGN

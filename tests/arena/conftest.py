@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tengen.agents.agent import Agent, AgentError, AgentTimeoutError, Decision
-from tengen.agents.random import Random, RandomAgent
+from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.games import go
 from tengen.games.go import PASS, RESIGN
 
@@ -55,4 +55,4 @@ def _load(spec: str, seed: int = 0) -> Agent:
         "mute": lambda state: None,  # type: ignore[dict-item, return-value]
         "wild": lambda state: int(rng.choice([m for m in state.legal_moves() if m != PASS] or [PASS])),
     }
-    return RandomAgent(Random(seed)) if kind == "random" else Fake(spec, kinds[kind])
+    return RandomAgent(RandomSettings(seed)) if kind == "random" else Fake(spec, kinds[kind])

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from tengen.agents.agent import Agent, AgentError, Decision
-from tengen.agents.random import Random, RandomAgent
+from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp, to_gtp
 from tengen.games.go.sgf import read_sgf
@@ -121,8 +121,8 @@ def test_an_empty_line_does_nothing() -> None:
 
 
 def test_a_whole_game_against_the_random_bot() -> None:
-    bot = RandomAgent(Random(seed=1))
-    me = RandomAgent(Random(seed=2))
+    bot = RandomAgent(RandomSettings(seed=1))
+    me = RandomAgent(RandomSettings(seed=2))
 
     class Lines:
         """Types what another random player would play."""
@@ -148,7 +148,7 @@ def test_simple_go_to_its_end_and_its_forbidden_pass() -> None:
     first = Table(["pass", "c3"], state=go.State.new(rules="simple-go"))
     assert "pass is not legal: simple-go allows a pass only when there is no other move" in first.screen
     assert first.moves == ["C3"]
-    bots = {BLACK: RandomAgent(Random(seed=1)), WHITE: RandomAgent(Random(seed=2))}
+    bots = {BLACK: RandomAgent(RandomSettings(seed=1)), WHITE: RandomAgent(RandomSettings(seed=2))}
     watched = Table([], bots, go.State.new(rules="simple-go"))
     assert watched.game.state.is_over
     assert "no dead stones" in watched.screen
@@ -395,7 +395,7 @@ def test_sixteen_colours_are_too_few_for_wood() -> None:
 
 @pytest.mark.parametrize("size", [9, 19])
 def test_it_fits_a_terminal_of_80_by_24(size: int) -> None:
-    bots = {BLACK: RandomAgent(Random(seed=1)), WHITE: RandomAgent(Random(seed=2))}
+    bots = {BLACK: RandomAgent(RandomSettings(seed=1)), WHITE: RandomAgent(RandomSettings(seed=2))}
     table = Table(["hint", "quit"], {WHITE: bots[WHITE]}, go.State.new(size, handicap=4))
     last_screen = table.screen.rsplit("   A B C", 2)[-2:]
     lines = ("   A B C" + "   A B C".join(last_screen)).splitlines()

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.kata_rules import rules_as_json, rules_from_text
-from tengen.agents.random import Random, RandomAgent
+from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games import go
@@ -59,7 +59,7 @@ class Session:
     """A server that is spoken to one line at a time."""
 
     def __init__(self, agent: Agent | None = None, size: int = 9, now: Callable[[], float] = time.monotonic) -> None:
-        self.agent = agent or RandomAgent(Random(seed=1))
+        self.agent = agent or RandomAgent(RandomSettings(seed=1))
         self.log = io.StringIO()
         self.server = GtpServer(self.agent, io.BytesIO(), io.BytesIO(), options=GoOptions(size), log=self.log, now=now)
 
@@ -712,7 +712,7 @@ def test_a_thousand_random_commands_never_end_the_real_engine() -> None:
 def test_random_conversations_never_end_the_engine(seed: int) -> None:
     data, expected = a_thousand_commands(random.Random(seed), 60)
     output = io.BytesIO()
-    GtpServer(RandomAgent(Random(seed=1)), io.BytesIO(data), output, log=io.StringIO()).run()
+    GtpServer(RandomAgent(RandomSettings(seed=1)), io.BytesIO(data), output, log=io.StringIO()).run()
     check_answers(output.getvalue(), expected)
 
 

@@ -12,7 +12,7 @@ from tengen.solve.solution import Choice, Solution
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactSettings:
     """Plays Go up to 5x5 by the exact solver; on 5x5 it needs some moves on the board to find out who wins."""
 
     nodes: int = 1_000_000
@@ -33,7 +33,7 @@ class ExactAgent:
 
     name = "exact"
 
-    def __init__(self, settings: Exact) -> None:
+    def __init__(self, settings: ExactSettings) -> None:
         self._settings = settings
         self._solution: Solution | None = None
         self._solver: Solver | None = None

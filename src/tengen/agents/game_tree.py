@@ -29,7 +29,7 @@ _NETWORK_DEPTH = 3  # plies that alpha-beta with networks looks ahead where neit
 
 
 @dataclass(frozen=True)
-class Minimax:
+class MinimaxSettings:
     """Looks at every line of play to a fixed depth."""
 
     depth: int = 2
@@ -50,7 +50,7 @@ class MinimaxAgent:
 
     name = "minimax"
 
-    def __init__(self, settings: Minimax, clock: Clock = time.perf_counter) -> None:
+    def __init__(self, settings: MinimaxSettings, clock: Clock = time.perf_counter) -> None:
         self._settings = settings
         self._rng = np.random.default_rng(settings.seed)
         self._clock = clock
@@ -82,7 +82,7 @@ class MinimaxAgent:
 
 
 @dataclass(frozen=True)
-class AlphaBeta:
+class AlphaBetaSettings:
     """Looks ahead with alpha-beta pruning, to a depth or for a time (else 3 plies in Go, 6 in Microchess)."""
 
     model: str = ""
@@ -121,7 +121,7 @@ class AlphaBetaAgent:
 
     name = "alphabeta"
 
-    def __init__(self, settings: AlphaBeta, clock: Clock = time.perf_counter) -> None:
+    def __init__(self, settings: AlphaBetaSettings, clock: Clock = time.perf_counter) -> None:
         self._settings, self._clock = settings, clock
         self._rng = np.random.default_rng(settings.seed)
         self._ready: tuple[Options, BatchedGame, AlphaBetaSearch] | None = None
@@ -158,7 +158,7 @@ class AlphaBetaAgent:
         return self._ready[1:]
 
 
-def alphabeta_agent(settings: AlphaBeta) -> Agent:
+def alphabeta_agent(settings: AlphaBetaSettings) -> Agent:
     """In kernels with the game's own evaluation, or with a generation of value networks."""
     if not settings.model:
         return AlphaBetaAgent(settings)

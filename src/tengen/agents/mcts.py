@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Mcts:
+class MctsSettings:
     """Monte-Carlo tree search with random playouts, in every game; or with a generation of value networks."""
 
     model: str = ""
@@ -51,7 +51,7 @@ class Mcts:
             raise ValueError(f"mcts:nodes={self.nodes} is not possible: give 1000 to 1000000000, or 0 (automatic)")
 
 
-def mcts_agent(settings: Mcts, clock: Callable[[], float] = time.monotonic) -> SearchAgent:
+def mcts_agent(settings: MctsSettings, clock: Callable[[], float] = time.monotonic) -> SearchAgent:
     """Searches by playouts, or by the values of networks."""
     playouts = settings.playouts
     if playouts is None and settings.seconds is None:
@@ -71,7 +71,7 @@ def mcts_agent(settings: Mcts, clock: Callable[[], float] = time.monotonic) -> S
     )
 
 
-def _by_playouts(settings: Mcts) -> SearchParts:
+def _by_playouts(settings: MctsSettings) -> SearchParts:
     """Where nothing else is known of moves, one that was not tried looks as good as can be."""
     return SearchParts(
         evaluation=lambda game, rng: PlayoutEvaluation(game, seed=int(rng.integers(2**63))),
@@ -79,7 +79,7 @@ def _by_playouts(settings: Mcts) -> SearchParts:
     )
 
 
-def _by_values(settings: Mcts) -> SearchParts:
+def _by_values(settings: MctsSettings) -> SearchParts:
     """With values, a move that was not tried looks as good as its parent."""
     values = _generation_values(settings)
     return SearchParts(
@@ -90,7 +90,7 @@ def _by_values(settings: Mcts) -> SearchParts:
     )
 
 
-def _generation_values(settings: Mcts) -> "GenerationValues":
+def _generation_values(settings: MctsSettings) -> "GenerationValues":
     """Imported here, so that playouts need no networks."""
     from tengen.nets.generations import find_generation
     from tengen.search.generation_values import GenerationValues

@@ -24,7 +24,7 @@ _REPORTED = 10  # how many moves a decision gives probabilities for
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicySettings:
     """Plays the likeliest move of a policy network, or draws among likely ones; no search."""
 
     model: str = "go19"
@@ -40,7 +40,7 @@ class Policy:
 class PolicyAgent:
     """A network's moves, made sensible: legal, no own eye filled, and a pass when nothing is left to win."""
 
-    def __init__(self, settings: Policy) -> None:
+    def __init__(self, settings: PolicySettings) -> None:
         self._evaluator, self._card = load_evaluator(settings.model)
         if not self._evaluator.architecture.policy:
             raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")

@@ -11,7 +11,7 @@ from tengen.games.state import AnyState
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomSettings:
     """Plays any game at random; in Go it never fills its own eyes."""
 
     seed: int | None = None
@@ -22,7 +22,7 @@ class RandomAgent:
 
     name = "random"
 
-    def __init__(self, settings: Random) -> None:
+    def __init__(self, settings: RandomSettings) -> None:
         self._rng = np.random.default_rng(settings.seed)
 
     def choose(self, state: AnyState, seconds: float | None = None) -> Decision:

@@ -26,19 +26,19 @@ class SpecError(ValueError):
 
 
 _KINDS = {
-    "random": ("random:Random", "random:RandomAgent"),
-    "minimax": ("game_tree:Minimax", "game_tree:MinimaxAgent"),
-    "alphabeta": ("game_tree:AlphaBeta", "game_tree:alphabeta_agent"),
+    "random": ("random:RandomSettings", "random:RandomAgent"),
+    "minimax": ("game_tree:MinimaxSettings", "game_tree:MinimaxAgent"),
+    "alphabeta": ("game_tree:AlphaBetaSettings", "game_tree:alphabeta_agent"),
     "value": ("value:ValueSettings", "value:ValueAgent"),
-    "uct": ("uct:Uct", "uct:UctAgent"),
-    "mcts": ("mcts:Mcts", "mcts:mcts_agent"),
-    "policy": ("policy:Policy", "policy:PolicyAgent"),
+    "uct": ("uct:UctSettings", "uct:UctAgent"),
+    "mcts": ("mcts:MctsSettings", "mcts:mcts_agent"),
+    "policy": ("policy:PolicySettings", "policy:PolicyAgent"),
     "fast-policy": ("policy:FastPolicySettings", "policy:FastPolicyAgent"),
     "zero": ("zero:ZeroSettings", "zero:zero_agent"),
     "gumbel": ("zero:GumbelSettings", "zero:zero_agent"),
     "alphago": ("alphago:AlphaGoSettings", "alphago:alphago_agent"),
-    "exact": ("exact:Exact", "exact:ExactAgent"),
-    "uci": ("uci:Uci", "uci:UciEngine"),
+    "exact": ("exact:ExactSettings", "exact:ExactAgent"),
+    "uci": ("uci:UciSettings", "uci:UciEngine"),
 }
 """Where the settings and the agent of a kind are: imported when they are asked for, so that `uct` loads no networks."""
 _LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})

@@ -91,7 +91,7 @@ class UciConnection:
 
 
 @dataclass(frozen=True)
-class Uci:
+class UciSettings:
     """A foreign engine that speaks UCI and plays Microchess; give its program, e.g. uci:fairy-stockfish,skill=5."""
 
     program: str
@@ -129,7 +129,7 @@ class Uci:
 class UciEngine(ForeignEngine[UciConnection]):
     """An engine in a subprocess."""
 
-    def __init__(self, settings: Uci, timeout: float = DEFAULT_TIMEOUT) -> None:
+    def __init__(self, settings: UciSettings, timeout: float = DEFAULT_TIMEOUT) -> None:
         super().__init__(settings.program, "fairy-stockfish", timeout)
         self._settings = settings
         self._options: dict[str, UciOption] = {}

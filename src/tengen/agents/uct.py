@@ -10,7 +10,7 @@ import numpy as np
 
 from tengen.agents.agent import Decision
 from tengen.agents.analysis import Analysis, MoveAnalysis, Watcher, check_avoided, of_decision, over, with_scores
-from tengen.agents.mcts import Mcts, mcts_agent
+from tengen.agents.mcts import MctsSettings, mcts_agent
 from tengen.agents.ownership import OwnershipEstimator, PlayoutOwnership, estimator_for
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.search_agent import SearchAgent
@@ -34,7 +34,7 @@ _CERTAIN = 1e9  # visits
 
 
 @dataclass(frozen=True)
-class Uct:
+class UctSettings:
     """Monte-Carlo tree search; in Go with RAVE and playouts guided by simple tactics, in other games plain."""
 
     playouts: int | None = None
@@ -72,7 +72,7 @@ class Uct:
 class UctAgent:
     """Searches, keeps its tree from move to move, passes when all is settled, resigns when all is lost."""
 
-    def __init__(self, settings: Uct, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: UctSettings, clock: Callable[[], float] = time.monotonic) -> None:
         limited = settings.playouts is not None or settings.seconds is not None
         self._playouts = settings.playouts if limited else 10_000
         self._seconds = settings.seconds
@@ -171,7 +171,7 @@ class UctAgent:
         """The player of every game but Go, with the same limits."""
         if self._plain is None:
             settings = self._settings
-            plain = Mcts(playouts=self._playouts, seconds=self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
+            plain = MctsSettings(playouts=self._playouts, seconds=self._seconds, seed=int(self._rng[0] >> np.uint64(1)))
             if settings.exploration is not None:
                 plain = replace(plain, exploration=settings.exploration)
             self._plain = mcts_agent(plain, clock=self._clock)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.agents.random import Random, RandomAgent
+from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, format_margin, to_gtp
 
@@ -224,7 +224,7 @@ def test_gnu_go_agrees_on_a_finished_position_with_dead_stones(judge: GnuGo, dia
 @pytest.mark.parametrize("seed", range(4))
 def test_gnu_go_agrees_on_the_end_of_random_games(judge: GnuGo, seed: int) -> None:
     """Random players fill everything but their eyes, so what stands at the end is alive."""
-    agent, state = RandomAgent(Random(seed)), go.State.new(7, "chinese", komi=0.5)
+    agent, state = RandomAgent(RandomSettings(seed)), go.State.new(7, "chinese", komi=0.5)
     while not state.is_over:
         state = state.play(agent.choose(state).move)
     check_with(judge, go.State.setup(7, "chinese", 0.5, stones_of(state, BLACK), stones_of(state, WHITE)))
