@@ -128,7 +128,6 @@ class SearchAgent:
         self._clock = clock
         self._rng = np.random.default_rng(seed)
         self._stop = threading.Event()
-        self._options: Options | None = None
         self._game: BatchedGame | None = None
         self._searcher: Searcher | None = None
         self._root: AnyState | None = None
@@ -265,7 +264,7 @@ class SearchAgent:
 
     def close(self) -> None:
         """Free the tree."""
-        self._searcher = self._root = self._options = self._game = None
+        self._searcher = self._root = self._game = None
 
     def _refuse(self, state: AnyState) -> None:
         """AgentError if this agent cannot play from this state."""
@@ -278,7 +277,7 @@ class SearchAgent:
 
     def _opened(self, options: Options) -> BatchedGame:
         """The game with these options, opened once for all moves."""
-        if self._game is None or self._game.options != options:
+        if self._game is None or not fits(self._game.options, options):
             self._game = self.new_batch(options)
         return self._game
 
@@ -316,13 +315,11 @@ class SearchAgent:
 
     def _searcher_for(self, state: AnyState, limits: Limits | None = None) -> Searcher:
         """A searcher whose tree belongs to `state`, with room for these limits, or for the agent's own."""
-        options, limits = game_of(state).options_of(state), limits or self._limits
-        leaves, kept = self._leaves(limits), self._searcher
-        small = kept is None or kept.nodes < limits.room(kept.game.branching) or kept.most_leaves < leaves
-        if self._searcher is None or self._options is None or small or not fits(self._options, options):
-            self._options, self._root = options, None
-            game = self._opened(options)
-            self._searcher = self.new_searcher(game, nodes=limits.room(game.branching), leaves=leaves)
+        game, limits, kept = self._opened(game_of(state).options_of(state)), limits or self._limits, self._searcher
+        nodes, leaves = limits.room(game.branching), self._leaves(limits)
+        if kept is None or kept.game is not game or kept.nodes < nodes or kept.most_leaves < leaves:
+            self._root, kept = None, self.new_searcher(game, nodes=nodes, leaves=leaves)
+        self._searcher = kept
         actions = None if self._is_partial else actions_between(self._root, state)
         if actions is None:
             self._searcher.forget(_ONLY)
