@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 import tengen
 from tengen.cli.main import app
 from tengen.games.game import get_game
-from tengen.web.stored_games import StoredGames
-from tengen.web.stored_studies import StoredStudies
+from tengen.web.storage import StoredGames, StoredStudies
 
 from .artefacts.make import ARTEFACTS
 

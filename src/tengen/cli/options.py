@@ -152,8 +152,8 @@ def choose_game(name: str | None, specs: Sequence[str]) -> "Game":
 
 def choose_options(game: "Game", given: Mapping[str, Any], specs: Sequence[str]) -> Any:
     """The options of a game: as given, else as the model of the first agent that has one was trained, else defaults."""
-    from tengen.agents.training_conditions import suited_options
     from tengen.agents.registry import model_card
+    from tengen.agents.training_conditions import suited_options
 
     cards = [card for spec in specs if (card := model_card(spec)) is not None and card.game == game.name]
     suited = suited_options(cards[0]) if cards else {}
