@@ -266,4 +266,4 @@ def test_a_game_and_a_study_of_the_page_are_there(unpack: Unpack) -> None:
     (kept,) = StoredStudies(folder / "studies").newest(10)
     study = StoredStudies(folder / "studies").load(kept["id"])
     assert [node.move for node in study.nodes] == ["", "C3", "C2", "B2", "D2", "D3"]
-    assert sum(node.judgement is not None for node in study.nodes) >= 4
+    assert sum(node.estimate is not None for node in study.nodes) >= 4
