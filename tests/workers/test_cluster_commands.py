@@ -18,7 +18,7 @@ from tengen.nets.bundled import find_model
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
-from tengen.solve.leaf_workers import leaf_workers
+from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
 from tengen.workers.calls import Hosts
 from tengen.workers.ray_workers import ray_hosts

@@ -27,15 +27,15 @@ def check(
 
     from tengen.games import go
     from tengen.solve.certificate import Certificate
-    from tengen.solve.check import CertificateError
     from tengen.solve.check import check as check_certificate
+    from tengen.solve.check_positions import CertificateError
 
     console = Console(highlight=False)
     proof = Certificate.load(certificate)
-    promise = proof.promise
-    player = "Black" if promise.color == go.BLACK else "White"
-    console.print(promise.state)
-    console.print(f"Claim      {player} by {promise.margin} or more, under {promise.rules} rules without komi")
+    statement = proof.statement
+    player = "Black" if statement.color == go.BLACK else "White"
+    console.print(statement.state)
+    console.print(f"Claim      {player} by {statement.margin} or more, under {statement.rules} rules without komi")
     columns = TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     try:
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

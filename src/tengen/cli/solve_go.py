@@ -80,7 +80,7 @@ def go(
     from tengen.learn.run_directory import RunDirectory
     from tengen.solve.extract import TableStrategy
     from tengen.solve.go_solver import Solver, winning_claims
-    from tengen.solve.leaf_workers import leaf_workers
+    from tengen.solve.leaf_search import leaf_workers
     from tengen.solve.retrograde import MAX_SIZE
 
     state = rules_of_go.State.new(size, rules, komi)

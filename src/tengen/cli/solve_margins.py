@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from tengen.games.go import State
-    from tengen.solve.solution import Solution
+    from tengen.solve.retrograde import Solution
 
 
 def margins(

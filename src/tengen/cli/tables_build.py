@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from tengen.games.microchess.tables_file import TableFacts
+    from tengen.solve.endgame_tables import TableFacts
 
 
 def build(
@@ -43,9 +43,9 @@ def build(
     if is_cold():
         Console(stderr=True).print("compiling the solver, once: about half a minute")
 
-    from tengen.games.microchess.tables import tables_folder
-    from tengen.games.microchess.tables_build import build_tables
-    from tengen.games.microchess.tables_material import Material, all_materials
+    from tengen.solve.endgame_build import build_tables
+    from tengen.solve.endgame_index import Material, all_materials
+    from tengen.solve.endgame_tables import tables_folder
 
     folder = out or tables_folder()
     fresh, solved = 0, 2
@@ -97,7 +97,7 @@ def show_facts(console: "Console", facts: "list[TableFacts]", double_step: bool)
     """Sum up tables by the number of pieces."""
     from rich.table import Table
 
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
 
     columns = ("pieces", "tables", "positions", "won", "drawn", "lost", "longest mate")
     table = Table(*columns, title=title(double_step), title_justify="left")

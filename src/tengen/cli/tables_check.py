@@ -34,9 +34,9 @@ def check(
     if is_cold():
         Console(stderr=True).print("compiling the rules engine, once: about a minute")
 
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_check import check_tables
-    from tengen.games.microchess.tables_material import all_materials
+    from tengen.solve.endgame_check import check_tables
+    from tengen.solve.endgame_index import all_materials
+    from tengen.solve.endgame_tables import Tables
 
     tables = Tables.open(folder, double_step)
     pieces = max(3, tables.pieces) if pieces is None else pieces

@@ -26,16 +26,15 @@ def judge(
     from rich.table import Column, Table
 
     from tengen.arena.statistics import wilson_interval
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_judge import JudgedMove, judge_games
+    from tengen.solve.endgame_tables import EvaluatedMove, Tables, evaluate_games
 
-    moves: dict[str, list[JudgedMove]] = defaultdict(list)
+    moves: dict[str, list[EvaluatedMove]] = defaultdict(list)
     opened: dict[bool, Tables] = {}
     read = 0
     for state, names in _read(games):
         tables = opened.setdefault(state.double_step, Tables.open(folder, state.double_step))
         read += 1
-        for move in judge_games(tables, [state]):
+        for move in evaluate_games(tables, [state]):
             moves[names[move.player - 1]].append(move)
     if not read:
         raise ValueError(f"no game under standard rules is in {', '.join(map(str, games))}")

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.games import microchess
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
+    from tengen.solve.endgame_tables import Tables
 
 _LINE_PLIES = 24  # of the line of best play that is shown
 
@@ -36,8 +36,8 @@ def show(
 
     from tengen.cli.tables_build import show_facts, title
     from tengen.games import microchess
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
+    from tengen.solve.endgame_tables import Tables
 
     console = Console(highlight=False, soft_wrap=True)
     tables = Tables.open(folder, double_step)
@@ -54,7 +54,7 @@ def show(
 
 
 def _show_material(console: "Console", tables: "Tables", material: "Material") -> None:
-    from tengen.games.microchess.tables_check import longest_mate
+    from tengen.solve.endgame_check import longest_mate
 
     if not material.has_table:
         console.print(f"{material.name} is {material.turned.name} with the colours swapped:")
@@ -69,7 +69,7 @@ def _show_material(console: "Console", tables: "Tables", material: "Material") -
 
 def _no_table(tables: "Tables", state: "microchess.State") -> str:
     """Why a position has no value, and what to do about it."""
-    from tengen.games.microchess.tables_material import MAX_PIECES
+    from tengen.solve.endgame_index import MAX_PIECES
 
     pieces = int((state.squares != 0).sum())
     if pieces > MAX_PIECES:
