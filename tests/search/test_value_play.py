@@ -6,7 +6,7 @@ import pytest
 from tengen.encode import get_encoder
 from tengen.games import go
 from tengen.games.game import get_game, open_batch
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.options import Options
 from tengen.games.tictactoe.game import TicTacToeOptions
 from tengen.nets.network import Network, build_network

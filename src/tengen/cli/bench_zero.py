@@ -22,7 +22,7 @@ from rich.progress import track
 from rich.table import Table
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.selfplay import SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator

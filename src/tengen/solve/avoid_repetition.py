@@ -215,7 +215,7 @@ def _with(
     return larger, _seen_again(larger, question, empty, np.searchsorted(larger.keys, added))
 
 
-# ---- moves that lead out of a region for good ------------------------------------------------------------------------
+# ------------------------------------------------------------ moves that lead out of a region for good
 # A region is some entries of a certificate, each with all the moves that it could have. Entries are freed one after the
 # other, from the ways out backwards. Each board after a move of the player's gets a height, and the height falls with
 # every move, so no line comes to such a board again; and where the player moves from a board that has a height itself,

@@ -134,7 +134,7 @@ def margin(own, opp, board):  # type: ignore[no-untyped-def]
     return count(own | near_own & ~near_opp) - count(opp | near_opp & ~near_own)
 
 
-# ---- positions up to symmetry, as exact keys of 57 bits --------------------------------------------------------------
+# -------------------------------------------------- positions up to symmetry, as exact keys of 57 bits
 # A pair of point sets is one int64, the second set 32 bits above the first, so that both are turned and mirrored by the
 # same few shifts. The key of a position is the least of its eight images; nothing is hashed, so two positions share a
 # key only if one is an image of the other.
@@ -216,7 +216,7 @@ def position_key(a, b, ko, turn, passes, size):  # type: ignore[no-untyped-def]
     return best & _POINTS | (best >> 32) << 25 | (count(best_ko - 1) + 1) << 50 | turn << 55 | passes << 56
 
 
-# ---- marks: what the rules remember of the last moves, as one point of the board -------------------------------------
+# ------------------------- marks: what the rules remember of the last moves, as one point of the board
 # Superko forbids to bring back a position. The shortest ways to do so are known from the last moves alone, and a mark
 # (0 or one bit) makes them part of the position. Of `own`, the player to move, and `opp`:
 #
@@ -279,7 +279,7 @@ def mark_after_pass(own, opp, mark, board, flags):  # type: ignore[no-untyped-de
     return np.int64(0)
 
 
-# ---- safe points: what a player keeps whatever the opponent does -----------------------------------------------------
+# ----------------------------------------- safe points: what a player keeps whatever the opponent does
 # docs/solver.md has the proofs, for each rule set.
 #
 # A region is a connected set of points without stones of the player. It is *vital* to a string of the player if

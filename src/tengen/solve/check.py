@@ -103,7 +103,7 @@ class RepetitionError(ValueError):
     """Superko spoils a strategy, or there are too many lines to tell."""
 
 
-# ---- lines that can come back ----------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------- lines that can come back
 
 
 Position = tuple[int, bool]
@@ -254,7 +254,7 @@ def _placed(node: Node[Name], situational: bool) -> tuple[Hashable, bool]:
     return node.stones, situational and node.own
 
 
-# ---- sets whose moves have an order ----------------------------------------------------------------------------------
+# ---------------------------------------------------------------------- sets whose moves have an order
 # Say that each board of a set gets a height, such that after a reply within the set the player's next move leads lower
 # than its last one did, and lower than the board it moves from. Then no board after a move of the player's stood before
 # on the line: not after one of its own moves, for those led higher, and not before one, for that board is higher than
@@ -295,7 +295,7 @@ def _has_order(above: dict[int, set[int]]) -> bool:
     return True
 
 
-# ---- strongly connected sets -----------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------- strongly connected sets
 # A board is stones up to symmetry, whoever is to move. Each entry of a certificate leads from its board, by the
 # player's move, to one board, and from there, by the opponent's replies, to boards of other entries. Boards that differ
 # only by symmetry count as one, so there may be more circles here than in a game, but no fewer.

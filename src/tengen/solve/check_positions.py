@@ -192,7 +192,7 @@ def _picture(certificate: Certificate, entry: int) -> str:
         return f"position {entry:,}"
 
 
-# ---- kernels: entries and moves --------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------- kernels: entries and moves
 
 
 @kernel
@@ -409,7 +409,7 @@ def _sent_before(board, retaken):  # type: ignore[no-untyped-def]
     return NO_CELL
 
 
-# ---- kernels: safe points --------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------- kernels: safe points
 # As defined in `solve.bitboard`, but with lists of points, strings and regions on the board of the rules engine, so
 # that no code is shared with the search.
 

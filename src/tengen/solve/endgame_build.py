@@ -64,7 +64,7 @@ from tengen.solve.endgame_index import (
 )
 from tengen.solve.endgame_tables import TableError, TableFacts, facts_of, open_table, write_table
 
-# ---- building: every material after those its captures and promotions lead to ----------------------------------------
+# ---------------------------- building: every material after those its captures and promotions lead to
 
 _KEPT_TABLES = 48  # unpacked in memory while others are solved from them, up to about 60 MB
 
@@ -436,7 +436,7 @@ def _may_castle(board, count, black, rights, occupied):  # type: ignore[no-untyp
     )
 
 
-# ---- moves of a handful of pieces, forwards and backwards ------------------------------------------------------------
+# ------------------------------------------------ moves of a handful of pieces, forwards and backwards
 # The pieces are in *slots*: slot 0 holds White's king, slot 1 Black's, then come the others; `pieces` and `squares` are
 # int64[5]. Occupied squares are bits of a uint32. This is apart from `games/microchess/moves.py` on purpose: the tables
 # are solved with these moves and checked with those (`solve.endgame_check`), so that each tests the other.

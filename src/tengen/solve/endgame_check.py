@@ -35,8 +35,7 @@ from tengen.games.microchess.board import (
     play_move,
     set_up,
 )
-from tengen.games.microchess.ending import is_dead
-from tengen.games.microchess.moves import MAX_MOVES, is_attacked, legal_moves
+from tengen.games.microchess.moves import MAX_MOVES, is_attacked, is_dead, legal_moves
 from tengen.games.microchess.notation import board_to_fen
 from tengen.solve.endgame_index import (
     DRAW,

@@ -38,7 +38,7 @@ from tengen.games.microchess.board import (
     WHITE_MAY_CASTLE,
 )
 
-# ---- materials -------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------- materials
 
 MAX_PIECES = 5  # kings included
 _LETTERS = "PNBRQ"  # the piece numbers 1..5 of White; Black's are six more

@@ -52,7 +52,7 @@ from tengen.solve.endgame_index import (
     locate_board,
 )
 
-# ---- the file of one table -------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------- the file of one table
 
 _MAGIC = b"TENGMCT1"
 _REMEDY = "make it again with `tengen tables build microchess`"
@@ -347,7 +347,7 @@ def _locate_many(squares, to_play, castling, catalogue, table, index):  # type: 
         table[i], index[i] = locate_board(squares[i], to_play[i], castling[i], codes, places, catalogue)
 
 
-# ---- games evaluated by the tables: who threw away a win or a draw, and where ----------------------------------------
+# ---------------------------- games evaluated by the tables: who threw away a win or a draw, and where
 
 
 class EvaluatedMove(NamedTuple):

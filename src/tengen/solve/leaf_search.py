@@ -120,7 +120,7 @@ class Solved:
         return self._count, np.array(self._rows, np.int64).reshape(-1, 5)
 
 
-# ---- workers in other processes, on a cluster maybe ------------------------------------------------------------------
+# ------------------------------------------------------ workers in other processes, on a cluster maybe
 # Each worker has a table of its own. With a leaf it gets the positions that the tree has solved lately, and it returns,
 # beside the numbers, the proofs that it has found. The tree's table keeps them, so that the certificate can be made
 # without searching them again: that would be the work of many machines for one.
