@@ -15,7 +15,7 @@ from tengen._files import sole_use
 from tengen.arena.results import MatchFolder
 from tengen.data import build
 from tengen.data.build import BuildError, build_dataset
-from tengen.data.manifest import Manifest
+from tengen.data.download import Manifest
 from tengen.games.go.game import GAME
 from tengen.learn.run_directory import RunDirectory
 from tengen.solve.endgame_build import build_tables

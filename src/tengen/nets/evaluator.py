@@ -111,8 +111,8 @@ def rounded_up(count: int) -> int:
 
 
 # ------------------------------------------------------------------------------------------- ownership
-# What a network expects of the end of the game: whose each point will be, for models that have learned it. Players leave
-# this head out; analysis asks it about single positions.
+# What a network expects of the end of the game: whose each point will be, for models that have learned it. Players
+# leave this head out; analysis asks it about single positions.
 
 
 class OwnershipEvaluator:
