@@ -104,7 +104,10 @@ class RepetitionError(ValueError):
 
 
 # ---------------------------------------------------------------------------- lines that can come back
-
+# From each position where a line can enter a set, all lines within it are followed with their history:
+#
+# * if the player's move is forbidden by superko, the proof fails;
+# * if a move of the opponent's is, it has one move less, which does no harm unless it has no other and may pass now.
 
 Position = tuple[int, bool]
 """A position as it stands, not up to symmetry, and whether the player is to move."""
