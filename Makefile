@@ -66,7 +66,7 @@ format: $(DEV) ## put the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV) ## measure the engine against its yardsticks; options through ARGS="--json FILE"
+bench: $(DEV) ## measure the engine against its yardsticks; options through ARGS="--json-file FILE"
 	@$(BIN)/tengen bench engine $(ARGS)
 
 docs: $(DEV) ## make docs/api.md from the docstrings

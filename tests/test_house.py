@@ -75,3 +75,8 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.partition(".")[0])
     return names
+
+
+def test_only_one_place_counts_cores() -> None:
+    """`_machine.cores` respects the affinity of the process, which `os.cpu_count` does not."""
+    assert [path.name for path in SOURCES if "cpu_count" in path.read_text()] == ["_machine.py"]

@@ -117,3 +117,10 @@ def test_the_same_position_gives_the_same_answer(model: Path) -> None:
     first, second = agent.choose(state), agent.choose(state)
     assert first.move == second.move
     assert np.allclose(list(first.priors.values()), list(second.priors.values()))
+
+
+def test_a_model_of_another_game_is_refused_by_the_name_of_that_game() -> None:
+    with pytest.raises(
+        AgentError, match=r"microchess plays Microchess, and policy: plays only Go: take zero:microchess"
+    ):
+        load_agent("policy:microchess")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, AgentTimeoutError, Decision
 from tengen.agents.random import Random, RandomAgent
 from tengen.games import go
 from tengen.games.go import PASS, RESIGN
@@ -37,6 +37,9 @@ def _load(spec: str, seed: int = 0) -> Agent:
     number = int(text or 0)
     rng = np.random.default_rng(seed)
 
+    def hang(state: go.State) -> int:
+        raise AgentTimeoutError("fake did not answer within 60 s")
+
     def die(state: go.State) -> int:
         if state.move_number >= number:
             raise AgentError("fake ended with exit code 1")
@@ -48,6 +51,7 @@ def _load(spec: str, seed: int = 0) -> Agent:
         "repeat": lambda state: number,
         "die": die,
         "bug": lambda state: {}["nothing"],
+        "hang": hang,
         "mute": lambda state: None,  # type: ignore[dict-item, return-value]
         "wild": lambda state: int(rng.choice([m for m in state.legal_moves() if m != PASS] or [PASS])),
     }

@@ -1,6 +1,5 @@
 """`tengen learn` from the outside: a run from games to report, its mistakes, and Ctrl-C."""
 
-import dataclasses
 import json
 import re
 import shlex
@@ -10,14 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from tengen.cli.config_options import command_line
 from tengen.cli.main import app
 from tengen.data.build import build_dataset
 from tengen.learn.run_directory import read_metrics, read_settings
-from tengen.learn.supervised_config import SupervisedConfig
 
 from ..data.packed_games import record
 from ..program import COMMAND
@@ -51,7 +47,7 @@ def test_from_games_to_a_measured_model(data: Path, tmp_path: Path, monkeypatch:
 
     report = tmp_path / "figures.json"
     model = run / "best.safetensors"
-    arguments = ["learn", "evaluate", str(model), "--data", str(data), "--positions", "32", "--json", str(report)]
+    arguments = ["learn", "evaluate", str(model), "--data", str(data), "--positions", "32", "--json-file", str(report)]
     result = runner.invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "moves 1-20" in result.stdout
@@ -77,29 +73,6 @@ def test_a_sweep_ends_in_a_table(data: Path, tmp_path: Path) -> None:
     assert [run["rate"] for run in json.loads((tmp_path / "sweep.json").read_text())["runs"]] == [0.1, 0.1]
 
 
-def test_every_setting_is_an_option_with_its_help_and_default() -> None:
-    command = get_command(app).commands["learn"].commands["supervised"]  # type: ignore[attr-defined]
-    options = {parameter.name: parameter for parameter in command.params}
-    for field in dataclasses.fields(SupervisedConfig):
-        option = options[field.name]
-        assert f"--{field.name.replace('_', '-')}" in option.opts
-        assert option.help
-        assert option.required == (field.name == "data")
-        if not option.required:
-            assert option.default == field.default
-    others = options.keys() - {field.name for field in dataclasses.fields(SupervisedConfig)}
-    assert others <= {"out", "help", "cluster", "workers"}
-
-
-def test_a_configuration_as_a_command_line() -> None:
-    config = SupervisedConfig("my data", bf16=False, min_rank=1, rate=0.5, network="residual:blocks=1")
-    line = command_line("tengen learn supervised", config, out=Path("runs/x"))
-    assert shlex.split(line) == [
-        *("tengen", "learn", "supervised", "--data", "my data", "--network", "residual:blocks=1", "--rate", "0.5"),
-        *("--no-bf16", "--min-rank", "1", "--out", "runs/x"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -109,6 +82,13 @@ def test_a_configuration_as_a_command_line() -> None:
         (["supervised", "--data", "DATA"], "is of that kind"),  # there are no games on 19x19
         (["evaluate", "nobody", "--data", "DATA"], "no model is called 'nobody'"),
         (["sweep", "--data", "DATA", "--batches", "many"], "batches 'many' are no numbers"),
+        (["zero"], "which game? Give --preset, one of go5, go7, go9, microchess"),
+        (["zero", "--out", "nowhere"], "which game?"),
+        (["zero", "--preset", "go99"], "no preset is called 'go99'"),
+        (["zero", "--preset", "go5", "--reuse", "-1"], "reuse is -1.0: give 0 or more"),
+        (["zero", "--preset", "go5", "--network", "small"], "no value head"),
+        (["zero", "--preset", "go5", "--encoder", "best"], "there is no encoder 'best'"),
+        (["ratings", "nowhere"], "nowhere is no directory of a run"),
         (["report", "nowhere"], "nowhere is no directory of a run"),
     ],
 )
@@ -120,7 +100,8 @@ def test_mistakes_are_one_line_and_write_nothing(
     assert result.exit_code == 2
     assert line in result.stderr
     assert result.stderr.splitlines()[-1].startswith("tengen: ")
-    assert not (tmp_path / "runs").exists()
+    assert "Run runs/" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_saves_and_tells_how_to_go_on(data: Path, tmp_path: Path) -> None:
@@ -146,3 +127,18 @@ def test_ctrl_c_saves_and_tells_how_to_go_on(data: Path, tmp_path: Path) -> None
     assert "Traceback" not in said
     assert (tmp_path / "run" / "trainer.safetensors").exists()
     assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_learn_value_plays_its_games_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def learn(config: object, out: Path, on_progress: object, on_games: object, hosts: object) -> dict[str, float]:
+        seen.append(hosts)
+        return dict.fromkeys(("value_loss", "value_loss_standard_error", "train_value_loss"), 1.0) | {"step": 1}
+
+    monkeypatch.setattr("tengen.learn.value.learn_value", learn)
+    monkeypatch.setattr("tengen.cli.learn_value.cluster_hosts", lambda address: address and f"hosts at {address}")
+    for given in ([], ["--cluster", "auto"]):
+        result = runner.invoke(app, ["learn", "value", "--policy", "go5", *given, "--out", str(tmp_path)])
+        assert result.exit_code == 0, result.output
+    assert seen == [None, "hosts at auto"]

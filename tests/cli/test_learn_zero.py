@@ -1,6 +1,5 @@
-"""`tengen learn zero` from the outside: its options, its mistakes, its screen; killed, it goes on."""
+"""`tengen learn zero` from the outside: killed and resumed; and its display."""
 
-import dataclasses
 import io
 import json
 import re
@@ -11,16 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from rich.console import Console
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from tengen.cli.learn_zero import PANELS
-from tengen.cli.learn_zero_screen import ZeroScreen, clock, round_line, sparkline
+from tengen.cli.learn_zero import ZeroDisplay, round_line
 from tengen.cli.main import app
+from tengen.cli.progress import Progress
 from tengen.learn.run_directory import read_metrics, read_settings
-from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config
+from tengen.learn.zero_config import ZeroConfig, game_config, preset_config
 from tengen.learn.zero_progress import ZeroProgress
 
 from ..program import COMMAND
@@ -28,60 +25,7 @@ from ..program import COMMAND
 runner = CliRunner()
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes"
 TOY = ["--size", "3", "--komi", "0.5", "--network", NETWORK, "--simulations", "4", "--slots", "8", "--positions", "100"]
-TOY += [
-    "--batch",
-    "32",
-    "--duel-games",
-    "4",
-    "--hours",
-    "0",
-    "--workers",
-    "1",
-    "--threads",
-    "1",
-    "--backend",
-    "openvino",
-]
-
-
-def test_every_setting_is_an_option_with_its_help_and_its_presets() -> None:
-    command = get_command(app).commands["learn"].commands["zero"]  # type: ignore[attr-defined]
-    options = {parameter.name: parameter for parameter in command.params}
-    names = {field.name for field in dataclasses.fields(ZeroConfig)} - {"preset"}
-    assert options.keys() - names <= {"out", "preset", "cluster", "help"}
-    for name in names:
-        assert f"--{name.replace('_', '-')}" in options[name].opts
-        assert options[name].default is None
-        assert re.search(r"\\\[.+\]$", options[name].help), name  # what it is if not given
-    assert {name for panel in PANELS.values() for name in panel} == names
-    for preset, settings in PRESETS.items():
-        for name, value in settings.items():
-            shown = {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-            usual = next(field.default for field in dataclasses.fields(ZeroConfig) if field.name == name)
-            assert value == usual or f"{preset} {shown}" in options[name].help
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["zero"], "which game? Give --preset, one of go5, go7, go9, microchess"),
-        (["zero", "--out", "nowhere"], "which game?"),
-        (["zero", "--preset", "go99"], "no preset is called 'go99'"),
-        (["zero", "--preset", "go5", "--reuse", "-1"], "reuse is -1.0: give 0 or more"),
-        (["zero", "--preset", "go5", "--network", "small"], "no value head"),
-        (["zero", "--preset", "go5", "--encoder", "best"], "there is no encoder 'best'"),
-        (["ratings", "nowhere"], "nowhere is no directory of a run"),
-    ],
-)
-def test_mistakes_are_one_line_and_write_nothing(
-    arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = runner.invoke(app, ["learn", *arguments])
-    assert result.exit_code == 2
-    assert line in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("tengen: ")
-    assert list(tmp_path.iterdir()) == []
+TOY += "--batch 32 --duel-games 4 --hours 0 --workers 1 --threads 1 --backend openvino".split()
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
@@ -163,20 +107,11 @@ LINE |= {"play_simulations_per_second": 75_000.0, "play_length": 24.5, "play_fir
 LINE |= {"duels": [[2, 25, 2, 13], [0, 40, 0, 0]], "gate_score": 0.65, "gate_promoted": True}
 
 
-def test_a_round_in_words() -> None:
-    line = round_line(LINE, 700.0)
-    for words in (
-        *("1:02:05", "round 3", "61,234 positions", "2,345 games", "2,346 positions/s", "75,000 simulations/s"),
-        *("loss policy 1.250, value 0.500", "rate 0.05", "g2 26-14", "g0 40-0", "gate 65% promoted", "Elo 812 (+112)"),
-    ):
-        assert words in line
-    assert "ownership" not in line
-
-
-def test_the_screen_shows_the_moment(tmp_path: Path) -> None:
+def test_the_screen_shows_the_moment() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
     config = preset_config("go5", {"hours": 2.0})
-    with ZeroScreen(console, tmp_path, config) as screen:
+    with Progress(console) as progress:
+        screen = ZeroDisplay(progress, config)
         speeds = {"games_per_second": 31.4, "positions_per_second": 800.0, "simulations_per_second": 41_000.0}
         screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, speeds))
         screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
@@ -190,17 +125,12 @@ def test_the_screen_shows_the_moment(tmp_path: Path) -> None:
     assert "1:03:20 of 2:00:00, 0:56:40 left" in shown
 
 
-def test_without_a_terminal_there_are_only_lines(tmp_path: Path) -> None:
+def test_without_a_terminal_there_are_only_lines() -> None:
     console = Console(file=io.StringIO(), width=80)
-    with ZeroScreen(console, tmp_path, preset_config("go5")) as screen:
+    with Progress(console) as progress:
+        screen = ZeroDisplay(progress, preset_config("go5"))
         screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, {"games_per_second": 31.4}))
         screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
     file = console.file
     assert isinstance(file, io.StringIO)
-    assert [line for line in file.getvalue().splitlines() if "Compiling" not in line] == [round_line(LINE, None)]
-
-
-def test_clock_and_sparkline() -> None:
-    assert clock(3725.9) == "1:02:05"
-    assert sparkline([0.0, 5.0, 10.0]) == "▁▅█"
-    assert sparkline([3.0]) == "▁"
+    assert file.getvalue().splitlines() == [round_line(LINE, None)]

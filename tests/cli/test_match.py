@@ -45,7 +45,7 @@ def wait_for_lines(process: "subprocess.Popen[str]", folder: Path, count: int) -
 def test_the_table_tells_the_score(tmp_path: Path) -> None:
     out, report = tmp_path / "out", tmp_path / "report.json"
     arguments = ["random", "random", "--size", "5", "--games", "4", "--komi", "7"]
-    result = runner.invoke(app, ["match", *arguments, "--out", str(out), "--json", str(report)])
+    result = runner.invoke(app, ["match", *arguments, "--out", str(out), "--json-file", str(report)])
     assert result.exit_code == 0, result.output
     assert "5x5, chinese rules, komi 7" in result.stdout
     conditions = "2 random opening moves, at most 200 moves a game, no time limit, A and B move first in turn, seed 1"
@@ -61,7 +61,7 @@ def test_the_table_tells_the_score(tmp_path: Path) -> None:
 def test_a_match_of_microchess(tmp_path: Path) -> None:
     out, report = tmp_path / "out", tmp_path / "report.json"
     arguments = ["random", "alphabeta:depth=2", "--game", "microchess", "--rules", "ncsoft", "--no-double-step"]
-    result = runner.invoke(app, ["match", *arguments, "-n", "4", "--out", str(out), "--json", str(report)])
+    result = runner.invoke(app, ["match", *arguments, "-n", "4", "--out", str(out), "--json-file", str(report)])
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert "Microchess, ncsoft rules, no double step" in text
@@ -170,5 +170,5 @@ def test_ctrl_c_shows_the_table_so_far_and_how_to_resume(tmp_path: Path) -> None
     output, errors = process.communicate()
     assert process.returncode == 130, errors
     assert "Score of A" in output
-    assert f"Stopped after {lines(tmp_path)} of 2000 games: the same command plays on." in output
+    assert f"Stopped after {lines(tmp_path)} of 2000 games: run the same command to resume." in output
     assert "Traceback" not in errors

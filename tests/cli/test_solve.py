@@ -1,5 +1,6 @@
 """`tengen solve` from the outside: solved, checked, stopped and resumed."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,7 @@ class ClusterThatGoes:
 
 
 def test_what_a_cluster_has_found_is_kept_when_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tengen.cli.solve_go.cluster_hosts", lambda cluster: ClusterThatGoes if cluster else None)
+    monkeypatch.setattr("tengen.cli.solve.cluster_hosts", lambda cluster: ClusterThatGoes if cluster else None)
     moves = "--moves", "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4"
     arguments = *moves, "--size", "5", "--komi", "3.5", "--leaf-nodes", "300", "--out", str(tmp_path)
     result = runner.invoke(app, ["solve", "go", "--memory", "0.02", *arguments, "--cluster", "local"])
@@ -172,3 +173,19 @@ def test_generations_are_measured_by_the_truth(tmp_path: Path) -> None:
     rows = (tmp_path / "crosstable/mistakes.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == ['"random"', '"generation 1"']
     assert (tmp_path / "crosstable/mistakes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_search_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = list[int]()
+    sync = os.fsync
+
+    def noted(file: int) -> None:
+        synced.append(os.fstat(file).st_size)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    arguments = "--size", "5", "--komi", "3.5", "--claim", "black", "--threads", "1", "--leaf-nodes", "300"
+    solve(*arguments, "--moves", "C3", "--nodes", "2000", "--out", str(tmp_path))
+    (kept,) = tmp_path.glob("tree-*.jsonl")
+    lines = kept.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 1 and {sum(map(len, lines[: i + 1])) for i in range(len(lines))} <= set(synced)

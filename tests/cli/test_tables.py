@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_building_again_builds_nothing(folder: Path) -> None:
-    result = runner.invoke(app, ["tables", "build", "--pieces", "3", "--out", str(folder)])
+    result = runner.invoke(app, ["tables", "build", "--pieces", "3", "--folder", str(folder)])
     assert result.exit_code == 0, result.output
     assert "7 of 7 tables were there already" in result.output
 

@@ -284,7 +284,7 @@ def test_a_stopped_command_goes_on_and_fetches_nothing_twice(site: Site, tmp_pat
     assert (tmp_path / f"{MIDDLE}.part").stat().st_size == 4000
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert told.endswith("Stopped: the same command resumes it.\n")
+        assert told.endswith("Run the same command to resume.\n")
         assert "Traceback" not in told
     site.release.set()
     result = subprocess.run(command(site, tmp_path), capture_output=True, text=True, check=True)

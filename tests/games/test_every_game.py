@@ -125,6 +125,7 @@ def test_resigning_ends_the_game_for_the_other_player(game: Game) -> None:
         assert resigned.winner() == other_player(state.to_play)
         assert (resigned.legal_moves(), resigned.end_reason) == ([], "resignation")
         assert state.move_name(RESIGN) == "resign"
+        assert state.parse_move(" Resign ") == RESIGN
 
 
 @pytest.mark.parametrize("move", [-3, -99, 5000])

@@ -22,6 +22,7 @@ def test_texts_and_values_give_the_same_options() -> None:
         ({"komi": "nan"}, "komi nan is not possible"),
         ({"size": "large"}, "size=large is not possible: give a whole number"),
         ({"komi": "half"}, "komi=half is not possible: give a number"),
+        ({"komi": "six\n\tand a half"}, "komi=six and a half is not possible: give a number$"),
     ],
 )
 def test_what_a_game_does_not_have_is_refused(given: dict[str, object], message: str) -> None:
@@ -30,7 +31,7 @@ def test_what_a_game_does_not_have_is_refused(given: dict[str, object], message:
 
 
 def test_every_game_names_itself_and_its_help_does() -> None:
-    from tengen.cli.game_options import GameName
+    from tengen.cli.options import GameName
 
     for name in game_names():
         game = get_game(name)

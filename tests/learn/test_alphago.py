@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tengen.agents.registry import load_agent
+from tengen.games.go.sgf import write_sgf
 from tengen.games.go.state import State
 from tengen.learn.ablation import ablation
 from tengen.learn.alphago import AlphaGoProgress, learn_alphago, read_figures
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
+from tengen.learn.alphago_report import write_alphago_report
 from tengen.learn.run_directory import RunDirectoryError
 
 TINY: dict[str, Any] = {
@@ -115,3 +117,40 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="not of a run of tengen learn alphago"):
         read_config(tmp_path)
     assert asdict(AlphaGoConfig())["rate"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("fast", "interval", "ratings", "sentences"),
+    [
+        (0.502, [0.55, 0.7], ("+120 ± 30", "+20 ± 40"), ("better than", "It is stronger", "full is the strongest")),
+        (0.3, [0.3, 0.45], ("+20 ± 162", "+0 ± 0"), ("worse than", "It is weaker", "full has the highest rating, but")),
+        (0.413, [0.4, 0.6], ("-5 ± 9", "-9 ± 9"), ("as well as", "Neither is shown to be stronger", "not shown to")),
+    ],
+)
+def test_the_sentences_of_the_report_follow_its_figures(
+    fast: float, interval: list[float], ratings: tuple[str, str], sentences: tuple[str, ...], tmp_path: Path
+) -> None:
+    figures = {
+        "policy": {"top1": 0.413},
+        "fast policy": {"top1": fast},
+        "match": {"games": 200, "score": sum(interval) / 2, "interval": interval},
+        "ablation": {"ratings": dict(zip(("full", "policy"), ratings, strict=True))},
+    }
+    (tmp_path / "config.toml").write_text("komi = 3.5\nteacher_games = 1\n")
+    (tmp_path / "figures.json").write_text(json.dumps(figures))
+    page = write_alphago_report(tmp_path).read_text(encoding="utf-8")
+    for sentence in sentences:
+        assert sentence in page
+    assert f"full: {ratings[0]}" in page
+
+
+def test_the_report_shows_the_longest_games(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("komi = 3.5\nteacher_games = 1\n")
+    (tmp_path / "match" / "games").mkdir(parents=True)
+    for number in range(8):
+        state = State.new(5)
+        for move in range(number):
+            state = state.play(move)
+        (tmp_path / "match" / "games" / f"{number}.sgf").write_bytes(write_sgf(state))
+    page = write_alphago_report(tmp_path).read_text(encoding="utf-8")
+    assert [count for count in range(9) if f"after {count} moves" in page] == [5, 6, 7]

@@ -13,6 +13,7 @@ from tengen._files import settings_as_toml
 from tengen.learn.run_directory import (
     RunDirectory,
     RunDirectoryError,
+    kind_of_run,
     read_metrics,
     read_settings,
 )
@@ -169,3 +170,13 @@ def test_what_a_kill_cut_off_is_removed(tmp_path: Path) -> None:
     cut_off.write_bytes(b"half a model")
     RunDirectory(tmp_path, {}).close()
     assert not cut_off.exists()
+
+
+def test_a_run_says_its_kind_and_older_ones_are_recognised(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, SETTINGS, kind="value").close()
+    assert kind_of_run(tmp_path) == "value" and read_settings(tmp_path) == SETTINGS
+    with pytest.raises(RunDirectoryError, match="a run of the kind value, not zero: choose another --out"):
+        RunDirectory(tmp_path, SETTINGS, kind="zero")
+    for name, kind in (("reuse", "zero"), ("teacher_games", "alphago"), ("records_share", "value"), ("rate", "")):
+        (tmp_path / "config.toml").write_text(f"{name} = 1\n")
+        assert kind_of_run(tmp_path) == kind

@@ -14,6 +14,7 @@ import pytest
 import safetensors.numpy
 import torch
 
+from tengen.data import dataset
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
 from tengen.learn.final_ownership import final_ownership
@@ -22,7 +23,7 @@ from tengen.learn.optimizers import DivergedError
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.supervised import learn_supervised, ownership_loss, predictor, value_loss
 from tengen.learn.supervised_config import SupervisedConfig, run_name
-from tengen.learn.supervised_data import chosen_games, validation_batches
+from tengen.learn.supervised_data import choose_games, validation_batches
 from tengen.learn.training import TrainingProgress
 from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
 from tengen.nets.evaluator import load_evaluator
@@ -255,7 +256,8 @@ def test_a_value_head_learns_who_won(tiny: Path, tmp_path: Path) -> None:
     assert "value_loss" in best
     card = read_card(tmp_path / "best.safetensors")
     assert card.conditions == {"rules": "tromp-taylor", "komi": (4.5, 10.5), "double_step": None}
-    planes = next(validation_batches(make_config(tiny, **settings))).planes
+    config = make_config(tiny, **settings)
+    planes = next(validation_batches(config, choose_games(config).test)).planes
     exact, rounded = (load_evaluator(tmp_path / "best.safetensors", name)[0] for name in ("openvino", "int8"))
     assert agreement(exact, rounded, planes)["value"] < 0.1
 
@@ -265,7 +267,7 @@ def test_an_ownership_head_learns_whose_points_are_whose(tiny: Path, tmp_path: P
     settings = {"network": network, "encoder": "compact-komi", "batch": 64, "positions": 6400, "epoch": 6400}
     config = make_config(tiny, **settings, average=0.9)
     train(config, tmp_path)
-    games = chosen_games(config, "train")
+    games = choose_games(config).train
     truth = final_ownership(games)
     assert np.array_equal(np.load(tmp_path / "ownership.npy"), truth)
     learned, _ = load_network(tmp_path / "last.safetensors")
@@ -347,3 +349,17 @@ def test_a_predictor_is_the_network(tiny: Path, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = network(torch.from_numpy(planes)).policy.numpy()
     np.testing.assert_array_equal(predictor(network)(planes)[0], expected)
+
+
+def test_a_run_opens_its_dataset_once(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    checksum = dataset.file_checksum
+
+    def counted(path: Path) -> str:
+        opened.append(path)
+        return checksum(path)
+
+    monkeypatch.setattr(dataset, "file_checksum", counted)
+    learn_supervised(make_config(tiny, positions=640, epoch=160, batch=16), tmp_path, report=False)
+    assert len(read_metrics(tmp_path)) == 4
+    assert len(opened) == 1

@@ -358,3 +358,17 @@ def test_every_setting_is_of_the_run_or_of_the_machine() -> None:
     names = set(ZeroConfig.__dataclass_fields__)
     assert names >= FIXED_SETTINGS | MACHINE_SETTINGS
     assert not FIXED_SETTINGS & MACHINE_SETTINGS
+
+
+@pytest.mark.parametrize(("settings", "niceness"), [({}, 2), ({"niceness": 0}, 0), ({"overlap": False}, 0)])
+def test_players_step_back_for_the_trainer_as_far_as_is_asked(
+    settings: dict[str, Any], niceness: int, tmp_path: Path
+) -> None:
+    seen = []
+
+    def hosts(count: int, make: Any, arguments: Any, nice: int) -> StandInWorkers:
+        seen.append(nice)
+        return StandInWorkers(count, make, arguments)
+
+    learn_zero(toy_config(iterations=1, **{"overlap": True, **settings}), tmp_path, report=False, hosts=hosts)
+    assert seen == [niceness]

@@ -12,6 +12,7 @@ import safetensors.numpy
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
 
 import tengen
 from tengen._arrays import checksum_of
@@ -125,7 +126,14 @@ def test_half_precision_takes_half_the_space_and_changes_little(tmp_path: Path) 
 def test_a_loaded_network_can_be_trained_on(network: Network, card: ModelCard, tmp_path: Path) -> None:
     save_model(tmp_path / "a.safetensors", network, card)
     loaded, _ = load_network(tmp_path / "a.safetensors")
-    loaded.train()(torch.rand(2, 3, 5, 5)).policy.sum().backward()
+    before = {name: weights.copy() for name, weights in loaded.weights().items()}
+    optimizer = torch.optim.SGD(loaded.parameters(), lr=0.1)
+    output = loaded.train()(torch.rand(2, 3, 5, 5))
+    (functional.cross_entropy(output.policy, torch.tensor([3, 4])) + (output.value - 1).square().mean()).backward()
+    optimizer.step()
+    trained = {name for name, parameter in loaded.named_parameters() if parameter.grad is not None}
+    assert trained == {name for name, _ in loaded.named_parameters()}
+    assert any(not np.array_equal(before[name], weights) for name, weights in loaded.weights().items())
 
 
 def test_the_card_tells_everything_and_needs_no_weights(model: bytes, card: ModelCard, tmp_path: Path) -> None:
@@ -356,8 +364,11 @@ def test_models_are_found_by_short_name_or_path(model: bytes, tmp_path: Path, mo
 
 
 def test_bundled_models_are_whole() -> None:
-    for path in bundled_models().values():
-        read_tensors(path)
+    models = bundled_models()
+    assert {"go5", "go9", "go19", "alphago9", "fast9", "microchess"} <= models.keys()
+    for path in models.values():
+        tensors, card = read_tensors(path)
+        assert tensors and card.game in ("go", "microchess")
 
 
 def test_a_card_cannot_steer_the_terminal(tmp_path: Path) -> None:

@@ -222,8 +222,11 @@ def test_building_leaves_the_random_state_of_the_process_alone() -> None:
 
 
 def test_a_residual_network_carries_its_weights_to_another_board() -> None:
-    small, large = (build_network("residual", 3, size, seed=1, blocks=2, filters=8, value=True) for size in (9, 19))
+    small, large = (build_network("residual", 3, size, seed=size, blocks=2, filters=8, value=True) for size in (9, 19))
+    assert not all(map(torch.equal, small.parameters(), large.parameters()))
     large.load_state_dict(small.state_dict())
+    for (name, ours), theirs in zip(small.state_dict().items(), large.state_dict().values(), strict=True):
+        assert torch.equal(ours, theirs), name
 
 
 def test_bytes_and_floats_are_read_alike_and_networks_can_be_copied() -> None:

@@ -151,4 +151,14 @@ def test_what_cannot_be_analysed_is_said_in_one_line(words: list[str], message: 
     assert shown.exit_code == 2
     assert message in shown.output
     assert len(shown.output.strip().split("\n")) == 1
-    assert command.EPILOG
+    assert command.EPILOGS["analyse"]
+
+
+def test_a_mistake_never_costs_less_than_no_points() -> None:
+    best = from_gtp("B2", 5)
+    found = Review(played("C3 A1"))
+    found.analyses[1] = Analysis(9, 0.6, (MoveAnalysis(best, 5, 0.6, 1, 0, (best,), (5,)),), 1.0)
+    found.analyses[2] = Analysis(9, 0.5, (), -3.0)
+    (mistake,) = found.mistakes()
+    assert mistake.loss == pytest.approx(0.1) and mistake.points == 0
+    assert found.point_losses() == [pytest.approx(-2.0)]  # of whose mean the errors cancel out

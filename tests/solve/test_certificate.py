@@ -77,6 +77,13 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         Certificate.load(path)
 
 
+def test_rules_that_count_territory_are_refused_as_the_solver_refuses_them(tmp_path: Path) -> None:
+    statement = Statement(2, "japanese", 0.5, go.BLACK, -4, go.BLACK)
+    Certificate(statement, np.empty(0, np.int64), np.empty(0, np.int8)).save(tmp_path / "proof.safetensors")
+    with pytest.raises(ValueError, match="under japanese rules, which count territory: only area can be proven"):
+        Certificate.load(tmp_path / "proof.safetensors")
+
+
 @pytest.mark.parametrize("wrong", [np.zeros(3, np.int64), np.zeros((3, 1), np.int8), np.zeros(2, np.int8)])
 def test_moves_of_another_kind_are_refused(wrong: NDArray[np.generic], tmp_path: Path) -> None:
     statement = Statement.about(go.State.new(3, "chinese", 0.5), go.BLACK, 9)

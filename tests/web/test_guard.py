@@ -181,21 +181,21 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[WebConfig]:
 def test_everybody_needs_a_token(started: list[WebConfig], tmp_path: Path) -> None:
     """Also on loopback, where every user of the machine could come."""
     for host in ("0.0.0.0", "127.0.0.1", "127.0.0.1"):
-        web(host=host, games=tmp_path)
+        web(host=host, games_folder=tmp_path)
     assert [config.local for config in started] == [False, True, True]
     assert all(len(config.token) >= 20 for config in started)
     assert len({config.token for config in started}) == 3, "a token is of one start"
     assert len({config.cookie for config in started}) == 1, "a cookie outlives a restart"
-    web(token="a-token-of-my-own", games=tmp_path)
+    web(token="a-token-of-my-own", games_folder=tmp_path)
     assert started[3].token == "a-token-of-my-own" and started[3].cookie not in (started[0].cookie, started[3].token)
-    web(no_token=True, games=tmp_path)
+    web(no_token=True, games_folder=tmp_path)
     assert started[4].token == started[4].cookie == ""
     for given in ({"host": "0.0.0.0", "token": "short"}, {"no_token": True, "host": "0.0.0.0"}):
         with pytest.raises(ValueError, match=r"at least 8|alone"):
-            web(games=tmp_path, **given)  # type: ignore[arg-type]
+            web(games_folder=tmp_path, **given)  # type: ignore[arg-type]
     for public in ("go.example.org", "ftp://x", "https://x/tengen"):
         with pytest.raises(ValueError, match="--public"):
-            web(games=tmp_path, public=public)
+            web(games_folder=tmp_path, public=public)
 
 
 def test_the_secret_is_for_this_user_alone(tmp_path: Path) -> None:

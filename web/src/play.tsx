@@ -1,5 +1,5 @@
 // A game that is being played.
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Board, type Mark } from "./board";
 import { Clock } from "./clock";
 import { levelName } from "./setup";
@@ -17,7 +17,9 @@ export function Play({ id, onLeave }: { id: string; onLeave: () => void }) {
   const act = (action: string, fields: Record<string, unknown> = {}) =>
     ask(action, { id, ...fields }).then(() => setProblem(""), (error: Error) => setProblem(error.message));
 
-  useConnected(() => void ask("play.open", { id }).catch((error: Error) => { setProblem(error.message); if (game?.id !== id) onLeave(); }), [id]);
+  const known = useRef(false); // whether this game has ever been shown; for what runs long after this render
+  known.current = shown !== null;
+  useConnected(() => void ask("play.open", { id }).catch((error: Error) => { setProblem(error.message); if (!known.current) onLeave(); }), [id]);
   useEffect(() => () => { drop("game"); void ask("play.leave").catch(() => undefined); }, [id]);
   useEffect(() => { if (shown && shown.number > 0) stoneSound(); }, [shown?.number]);
 

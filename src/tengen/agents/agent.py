@@ -13,6 +13,10 @@ class AgentError(RuntimeError):
     """An agent could not move: a foreign engine died, hung or sent something invalid. The message says which."""
 
 
+class AgentTimeoutError(AgentError):
+    """A foreign engine did not answer in time."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """A move and the reasons for it. Moves are as in the game's state; what an agent does not compute is empty.

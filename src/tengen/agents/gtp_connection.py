@@ -10,7 +10,7 @@ from functools import partial
 from queue import Empty, Full, Queue
 from typing import IO, Final, Literal
 
-from tengen.agents.agent import AgentError
+from tengen.agents.agent import AgentError, AgentTimeoutError
 from tengen.agents.engine_process import LONGEST_LINE, EngineProcess
 
 _LONGEST_ANSWER: Final = 1 << 20
@@ -48,7 +48,7 @@ class GtpConnection:
         try:
             answer = self._answers.get(timeout=timeout)
         except Empty:
-            raise AgentError(f"{self.name} did not answer {command!r} within {timeout:g} s") from None
+            raise AgentTimeoutError(f"{self.name} did not answer {command!r} within {timeout:g} s") from None
         text = self._judge(answer)
         if answer.kind == "?":
             raise GtpRefusal(f"{self.name} refused {command!r}: {text or 'without a reason'}")

@@ -10,7 +10,7 @@ from tengen.agents.conditions import warning
 from tengen.agents.passing import may_pass, wins_by_passing
 from tengen.encode.registry import get_encoder
 from tengen.games import go
-from tengen.games.game import game_of
+from tengen.games.game import game_of, get_game
 from tengen.games.go import PASS
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import load_evaluator
@@ -39,6 +39,9 @@ class PolicyAgent:
         self._evaluator, self._card = load_evaluator(settings.model)
         if not self._evaluator.architecture.policy:
             raise AgentError(f"{settings.model} is a value network and proposes no moves: take a model with a policy")
+        if self._card.game != "go":
+            known = get_game(self._card.game).title
+            raise AgentError(f"{settings.model} plays {known}, and policy: plays only Go: take zero:{settings.model}")
         self._encoder, self._size = get_encoder(self._card.encoder), self._card.size
         self._temperature = settings.temperature
         self._rng = np.random.default_rng(settings.seed)

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import IO, Final
 
-from tengen.agents.agent import AgentError
+from tengen.agents.agent import AgentTimeoutError
 from tengen.agents.engine_process import LONGEST_LINE, EngineProcess
 
 _LINES_KEPT: Final = 4096
@@ -60,7 +60,7 @@ class UciConnection:
                 line = self._lines.next(deadline)
             except TimeoutError:
                 said = f"; it said {answer[-1][:60]!r}" if answer else ""
-                raise AgentError(f"{self.name} did not answer {command!r} within {timeout:g} s{said}") from None
+                raise AgentTimeoutError(f"{self.name} did not answer {command!r} within {timeout:g} s{said}") from None
             if line is None:
                 raise self._process.death()
             answer.append(line)

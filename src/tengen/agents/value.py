@@ -55,7 +55,7 @@ class ValueAgent:
         if settings.top and not self._values.has_policy:
             raise AgentError(
                 f"{settings.model} has no policy, which top={settings.top} asks for: leave it out, or learn one by"
-                " `tengen learn generations --policy`"
+                " `tengen learn generations --policy-head`"
             )
         self._settings, self._depth, self._seconds, self._clock = settings, depth, seconds, clock
         self._rng = np.random.default_rng(settings.seed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from tengen.agents.agent import Agent, AgentError, Decision
+from tengen.agents.agent import Agent, AgentError, AgentTimeoutError, Decision
 from tengen.games.game import game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState, other_player
 from tengen.search.status import settle
@@ -147,6 +147,8 @@ def _decide(agent: Agent, state: AnyState, seconds: float | None) -> Decision:
     try:
         decision = agent.choose(state, seconds)
         wrong = state.why_illegal(decision.move)
+    except AgentTimeoutError as error:
+        raise _Fault(f"{error}; --seconds gives it so many more for every move") from error
     except AgentError as error:
         raise _Fault(str(error)) from error
     except Exception as error:  # an agent is a guest: its bugs cost it the game, not us the match

@@ -9,7 +9,6 @@ adds to them.
 
 import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from tengen._files import Setting
+from tengen._machine import cores
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
 from tengen.agents.conditions import warning
 from tengen.agents.registry import load_agent, model_card
@@ -229,7 +229,7 @@ def _side_by_side(
         return outcome_of(match, number[1], play_match_game(match, number[1], load, stop))
 
     if hosts is None:
-        return GameWorkers(games, workers or os.cpu_count() or 1, play)
+        return GameWorkers(games, workers or cores(), play)
     from tengen.arena.match_player import HostedGames
 
     return HostedGames(matches, games, hosts, workers or 0)

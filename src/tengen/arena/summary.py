@@ -1,4 +1,4 @@
-"""A match in numbers, as its table shows them and `--json` writes them."""
+"""A match in numbers, as its table shows them and `--json-file` writes them."""
 
 import math
 from collections.abc import Iterable, Sequence

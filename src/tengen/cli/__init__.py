@@ -1,1 +1,1 @@
-"""The tengen command: one small file per subcommand."""
+"""The tengen command: one file per group of subcommands."""

@@ -1,155 +1,28 @@
-"""`tengen bench`: how fast this machine runs Tengen, as ratios to yardsticks measured in the same run."""
+"""`tengen bench`: the commands of `benchmarks/`, which are in a checkout and not in the installed package."""
 
+import importlib
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-bench = typer.Typer(no_args_is_help=True, help="Measure speed, always as a ratio to yardsticks in the same run.")
+_CHECKOUT = Path(__file__).parents[3]
 
 
-@bench.callback()
-def _group(context: typer.Context) -> None:
-    """Measure speed, always as a ratio to yardsticks in the same run."""
-    from tengen._machine import MachineUse
+def _commands() -> Any:
+    """The group of `benchmarks/commands.py`, or without a checkout one that says what is missing."""
+    if (_CHECKOUT / "benchmarks" / "commands.py").is_file():
+        sys.path.append(str(_CHECKOUT))
+        return importlib.import_module("benchmarks.commands").bench
+    missing = typer.Typer(add_completion=False)
 
-    use = MachineUse()
-    context.call_on_close(lambda: _print_machine(use.others()))
+    @missing.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+    def refuse() -> None:
+        """Measure speed, in a checkout of Tengen."""
+        raise ValueError("benchmarks need a checkout: clone Tengen's repository and run `make bench` there")
 
-
-def _print_machine(others: float | None) -> None:
-    """On what the figures were measured, and beside how much other work."""
-    from tengen._machine import cores, processor_name
-
-    load = "" if others is None else f"; other programs took {others:.0%} of the machine meanwhile"
-    typer.echo(f"{processor_name()}, {cores()} core{'' if cores() == 1 else 's'}{load}")
+    return missing
 
 
-@bench.command()
-def engine(
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each measure is taken; the best counts.")] = 3,
-    yardsticks: Annotated[
-        Path, typer.Option(help="Folder with playout.cpp, which g++ compiles for this machine.")
-    ] = Path("benchmarks/yardsticks"),
-    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
-) -> None:
-    """Measure the Go engine on one core: playouts, search, and the Python API, per second of processor time.
-
-    Every figure stands beside its yardsticks when they are there: the same playout in C++ (needs g++ and
-    --yardsticks), OpenSpiel and sente (when installed). Machines are noisy, so everything is measured in
-    turn, `--rounds` times, and the best round of each is compared.
-
-    Example: tengen bench engine --rounds 5 --json engine.json
-    """
-    from tengen.cli.bench_engine import measure_engine, print_table, write_json
-
-    report = measure_engine(rounds, yardsticks)
-    print_table(report)
-    if json is not None:
-        write_json(report, json)
-
-
-@bench.command()
-def data(
-    folder: Annotated[Path, typer.Argument(metavar="DATASET", help="A dataset made by `tengen data build`.")],
-    size: Annotated[int, typer.Option(help="Board size of the games to take.")] = 19,
-    network: Annotated[str, typer.Option(help="The network to train.")] = "residual:blocks=6,filters=64",
-    encoder: Annotated[str, typer.Option(help="The encoder to train with.")] = "alphago",
-    positions: Annotated[int, typer.Option(min=256, help="Positions for each encoder and round.")] = 8192,
-    steps: Annotated[int, typer.Option(min=1, help="Training steps for each round.")] = 10,
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds; the best counts.")] = 3,
-    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
-) -> None:
-    """Measure how fast training data is made, and whether training has to wait for it.
-
-    Each encoder replays, encodes and turns the same shuffled positions in one thread. Then a network is trained in
-    turn from the dataset and on one batch that never changes; a ratio near 1 means that data comes for free.
-
-    Example: tengen bench data datasets/kgs --rounds 5
-    """
-    from tengen.cli.bench_data import measure_encoders, measure_training, open_games, print_report, write_report
-
-    games = open_games(folder, size)
-    encoders = measure_encoders(games, positions, rounds)
-    training = measure_training(games, network, encoder, steps, rounds)
-    print_report(encoders, training)
-    if json is not None:
-        write_report(encoders, training, json)
-
-
-@bench.command()
-def zero(
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each measure is taken; the best counts.")] = 3,
-    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long each measure takes.")] = 5.0,
-    peers: Annotated[
-        str | None, typer.Option(metavar="PYTHON", help="An interpreter that has the peers; else this one is tried.")
-    ] = None,
-    yardsticks: Annotated[Path, typer.Option(help="Folder with the scripts that run the peers.")] = Path(
-        "benchmarks/peers"
-    ),
-    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
-) -> None:
-    """Measure self-play on one core, network included: simulations a second on 5x5 and on 9x9.
-
-    Beside it, in turn in the same run, its peers where they are installed: mctx with pgx, and OpenSpiel's AlphaZero
-    in Python. And how many positions a second the networks alone evaluate, by PyTorch, by OpenVINO in floats and in
-    8-bit integers. Needs PyTorch (the train extra).
-
-    Example: tengen bench zero --rounds 3 --peers ~/peers/bin/python --json zero.json
-    """
-    import sys
-
-    from tengen.cli.bench_zero import measure_zero, print_tables, write_json
-
-    report = measure_zero(rounds, seconds, peers or sys.executable, yardsticks)
-    print_tables(report)
-    if json is not None:
-        write_json(report, json)
-
-
-@bench.command()
-def alphago(
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each measure is taken; the best counts.")] = 3,
-    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long each measure takes.")] = 3.0,
-    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
-) -> None:
-    """Measure AlphaGo's search on 9x9 and 19x19: rollouts and networks alone, and joined by one thread and by two.
-
-    For the search it is shown how well the network's batches are filled, and which share of the threads' time goes to
-    the network, to rollouts and to the rest. Two threads need two cores that nobody else uses.
-
-    Example: tengen bench alphago --rounds 3 --json alphago.json
-    """
-    from tengen.cli.bench_alphago import measure_alphago, print_tables, write_json
-
-    report = measure_alphago(rounds, seconds)
-    print_tables(report)
-    if json is not None:
-        write_json(report, json)
-
-
-@bench.command()
-def generations(
-    run: Annotated[
-        Path | None,
-        typer.Argument(metavar="[RUN]", help="A run of `tengen learn generations`; untrained networks if not given."),
-    ] = None,
-    games: Annotated[int, typer.Option(min=2, help="Greedy games to play.")] = 16_384,
-    searched: Annotated[int, typer.Option(min=2, help="Games by tree search to play.")] = 512,
-    threads: Annotated[int, typer.Option(min=0, help="Threads that play; 0: one a core.")] = 0,
-    json: Annotated[Path | None, typer.Option(help="Also write the figures to this file.")] = None,
-) -> None:
-    """Measure how fast games of Simple-Go are made: at random, greedily, and by tree search with a value network.
-
-    Each is compared with a target: 100,000 random games in 10 s, 250,000 greedy ones in 20 minutes, 0.4 s for a game by
-    tree search with 100 trials a move. The Simple-Go lecture reports 3 to 5 hours and 40 s for the latter two.
-
-    Example: tengen bench generations runs/simple-go-k3.5 --json generations.json
-    """
-    from tengen._machine import cores
-    from tengen.cli.bench_generations import measure_generations, print_table, write_json
-
-    report = measure_generations(run, games, searched, threads or cores())
-    print_table(report)
-    if json is not None:
-        write_json(report, json)
+bench = _commands()

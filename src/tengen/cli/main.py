@@ -1,9 +1,8 @@
 """The `tengen` command: its options, its errors, and the list of its subcommands.
 
-A subcommand is one file in this folder holding one function. Typer reads the options from its signature and
-the help from its docstring, so the file's top imports nothing heavier than typer; whatever needs numba is
-imported inside the function, when the command runs. That keeps `tengen --help` and the start of
-`tengen gtp` fast, and a test holds it so:
+A subcommand is a function in a file of this folder. Typer reads the options from its signature and the help from its
+docstring, so the top of the file imports nothing heavier than typer; whatever needs numba is imported inside the
+function, when the command runs. That keeps `tengen --help` and the start of `tengen gtp` fast, and a test holds it so:
 
     # cli/count.py
     from typing import Annotated
@@ -16,8 +15,9 @@ imported inside the function, when the command runs. That keeps `tengen --help` 
 
         typer.echo(go.State.new(size=size).stones.size)
 
-and joins `COMMANDS` below; a group of commands is a `typer.Typer` in place of the function, and what stands below a
-command's help is the `EPILOG` of its file. Only the file of the command that is called is imported.
+and joins `COMMANDS` below, which says in which file a subcommand is. A group of commands is a `typer.Typer` in place
+of the function (`options.group`); what is printed below a command's help is in `EPILOGS` of its file. Only the file of
+the command that is called is imported.
 
 A mistake of the user's (a bad value, a file that is not there, a foreign engine that died) ends in one red
 line and exit code 2. `tengen --debug COMMAND` shows the traceback instead.
@@ -35,13 +35,14 @@ from typer.main import get_command
 
 from tengen import __version__
 from tengen._processes import exit_on_termination
+from tengen.cli.options import Command
 
 EXAMPLES = (
     ("tengen play", "a game on 9x9 against the Monte-Carlo bot"),
     ("tengen web", "the same and more in your browser"),
     ("tengen play --size 19 --handicap 6", "an easier one on the big board"),
     ("tengen match uct:playouts=2000 alphabeta:depth=2 --games 10", "which is stronger?"),
-    ("tengen tournament random alphabeta uct zero:go9", "and who is the strongest of several?"),
+    ("tengen tournament random alphabeta uct zero:go9", "the strongest of several"),
     ("tengen explain game.sgf --move 30 --agent zero:go9", "what a network and its search see there"),
     ("tengen gtp --agent uct:seconds=2", "an engine for Sabaki or GoGui"),
     ("tengen play --game microchess", "chess on a board of 4 x 5"),
@@ -50,10 +51,27 @@ EXAMPLES = (
     ("tengen COMMAND --help", "what a command can do, with its options"),
 )
 
-COMMANDS = """
-    play web gtp uci analysis match tournament explain analyse perft agents warm-up solve tables data learn models bench
-""".split()
-"""The subcommands, in the order in which `tengen --help` lists them: each is the file of its name in this folder."""
+COMMANDS = {
+    "play": "play",
+    "web": "web",
+    "gtp": "engines",
+    "uci": "engines",
+    "analysis": "engines",
+    "match": "match",
+    "tournament": "tournament",
+    "explain": "analyse",
+    "analyse": "analyse",
+    "perft": "perft",
+    "agents": "models",
+    "warm-up": "engines",
+    "solve": "solve",
+    "tables": "tables",
+    "data": "data",
+    "learn": "learn",
+    "models": "models",
+    "bench": "bench",
+}
+"""Subcommand -> the file of this folder that it is in, in the order of `tengen --help`."""
 
 
 class ErrorsInOneLine(TyperGroup):
@@ -94,12 +112,11 @@ class _Files(Mapping[str, Any]):
 
     @staticmethod
     def _load(name: str) -> Any:
-        word = name.replace("-", "_")
-        file = importlib.import_module(f"tengen.cli.{word}")
-        command = getattr(file, word)
+        file = importlib.import_module(f"tengen.cli.{COMMANDS[name]}")
+        command = getattr(file, name.replace("-", "_"))
         if not isinstance(command, typer.Typer):
             alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            alone.command(name, epilog=getattr(file, "EPILOG", None))(command)
+            alone.command(name, cls=Command, epilog=getattr(file, "EPILOGS", {}).get(name))(command)
             command = alone
         loaded = get_command(command)
         loaded.name = name
@@ -117,7 +134,6 @@ app = typer.Typer(
     name="tengen",
     cls=Subcommands,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -151,8 +167,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def tengen(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
 ) -> None:

@@ -6,20 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tengen.cli.cluster_option import Cluster, cluster_hosts
-from tengen.cli.game_options import (
+from tengen.cli.options import (
+    Cluster,
     DoubleStep,
     GameName,
     Handicap,
+    JsonFile,
     Komi,
+    MaxMoves,
+    OpeningMoves,
     OtherOptions,
     Rules,
+    Seconds,
     Size,
+    Workers,
     choose_game,
     choose_options,
+    cluster_hosts,
+    formerly,
     given_options,
 )
-from tengen.cli.match_options import MaxMoves, OpeningMoves, Seconds, Workers
+from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,9 +38,10 @@ if TYPE_CHECKING:
     from tengen.workers.calls import Hosts
 
 
+@formerly(json_file="json")
 def match(
-    a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="Spec of the second agent.", show_default=False)],
+    a: Annotated[str, typer.Argument(help="Spec of the first agent, such as uct:playouts=1000.")],
+    b: Annotated[str, typer.Argument(help="Spec of the second agent.")],
     game: GameName = None,
     size: Size = None,
     rules: Rules = None,
@@ -52,20 +60,16 @@ def match(
     workers: Workers = None,
     cluster: Cluster = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for games and results; matches/A-vs-B-... if not given.")
     ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the result as JSON too.", show_default=False),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Play a match between two agents, also foreign GTP and UCI engines, and see which is stronger.
 
     Colours alternate, and both colours get the same random opening. A draw
     is half a point each. An agent that crashes, hangs or plays an illegal
-    move loses that game. Games are saved as they end, as SGF or PGN. [bold]The
-    same command plays on[/bold] after Ctrl-C or worse; a larger --games adds games.
+    move loses that game. Games are saved as they end, as SGF or PGN. [bold]Run the
+    same command to resume[/bold] after Ctrl-C or worse; a larger --games adds games.
 
     [bold]Examples[/bold]
 
@@ -82,7 +86,7 @@ def match(
     [cyan]tengen match uct:seconds=1 alphabeta:seconds=1 --workers 1[/cyan]
 
     For a script:
-    [cyan]tengen match uct:playouts=100 uct:playouts=200 -n 400 --json out.json[/cyan]
+    [cyan]tengen match uct:playouts=100 uct:playouts=200 -n 400 --json-file out.json[/cyan]
     """
     from rich.console import Console
 
@@ -105,49 +109,29 @@ def match(
     _show(console, plan, summary)
     console.print(f"Games         {folder / 'games'}", soft_wrap=True, markup=False)
     if stopped:
-        console.print(f"[yellow]Stopped after {len(results)} of {games} games: the same command plays on.[/yellow]")
+        console.print(
+            f"[yellow]Stopped after {len(results)} of {games} games: run the same command to resume.[/yellow]"
+        )
         raise typer.Exit(130)
 
 
 def _play(plan: "Match", folder: Path, workers: int | None, hosts: "Hosts | None") -> "list[GameResult]":
-    """Run the match under a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from tengen._kernel_cache import is_cold
+    """Run the match under a progress bar."""
     from tengen.arena.match import run_match
     from tengen.arena.summary import score_of
 
-    console = Console(stderr=True, highlight=False)
-    if is_cold():
-        console.print("Compiling the engine, once: this takes up to a minute.")
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("0-0", total=plan.games)
-
+    with Progress() as progress:
         ended: list[GameResult] = []
 
         def advance(result: "GameResult") -> None:
             ended.append(result)
             score = score_of("a", ended)
-            progress.update(task, advance=1, description=f"{score.points:g}-{score.reversed.points:g}")
+            text = f"{score.points:g}-{score.reversed.points:g}  {len(ended)} of {plan.games} games"
+            progress.update(text, len(ended) / plan.games)
             if result.ending == "forfeit":
-                line = f"game {result.game}: {result.result}, {result.reason}"
-                progress.console.print(line, style="yellow", markup=False, soft_wrap=True)
+                progress.say(f"game {result.game}: {result.result}, {result.reason}", "yellow")
 
+        progress.update(f"0-0  {plan.games} games", 0.0)
         return run_match(plan, folder, workers=workers, hosts=hosts, on_result=advance)
 
 

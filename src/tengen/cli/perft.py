@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from tengen.cli.game_options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
+from tengen.cli.options import GAMES, DoubleStep, OtherOptions, Rules, Size, given_options
+from tengen.cli.progress import say_if_cold
 
 _USUAL_DEPTH = 6
 _MANY = 200_000  # sequences, after which no deeper level is counted unless it is asked for
@@ -14,20 +15,14 @@ def perft(
     game: Annotated[str, typer.Argument(help=f"The game: {GAMES}.")] = "microchess",
     depth: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=9,
-            help="How many moves deep; 6, or fewer where that is millions, if not given.",
-            show_default=False,
-        ),
+        typer.Option(min=1, max=9, help="How many moves deep; 6, or fewer where that is millions, if not given."),
     ] = None,
     size: Size = None,
     rules: Rules = None,
     double_step: DoubleStep = None,
     option: OtherOptions = None,
     fen: Annotated[
-        str | None,
-        typer.Option(help="Microchess: the position to begin with; the start if not given.", show_default=False),
+        str | None, typer.Option(help="Microchess: the position to begin with; the start if not given.")
     ] = None,
 ) -> None:
     """Count the sequences of legal moves, depth by depth, with the time each took.
@@ -36,10 +31,7 @@ def perft(
     """
     from time import perf_counter
 
-    from tengen._kernel_cache import is_cold
-
-    if is_cold():
-        typer.echo("compiling the rules engine, once: about a minute", err=True)
+    say_if_cold()
 
     from tengen.games.game import get_game
 

@@ -2,14 +2,14 @@
 
 import io
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tengen.cli.game_options import (
+from tengen.cli.options import (
     DoubleStep,
     GameName,
     Handicap,
@@ -21,28 +21,23 @@ from tengen.cli.game_options import (
     choose_options,
     given_options,
 )
+from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tengen.agents.agent import Agent
     from tengen.games.game import Game
     from tengen.games.state import AnyState
 
-EPILOG = "\n\n".join(
-    f"[cyan]{command}[/cyan]  {meaning}"
-    for command, meaning in (
-        ("tengen play", "9x9, you are Black, against a Monte-Carlo bot"),
-        ("tengen play --size 19 --handicap 4 --opponent uct:seconds=5", "four stones ahead on the big board"),
-        ("tengen play --rules simple-go --color white", "5x5, no passing while a move is left"),
-        ('tengen play --opponent "gtp:gnugo --mode gtp"', "against another program"),
-        ("tengen play --color none --opponent uct:playouts=2000 --delay 1", "watch a bot play itself"),
-        ("tengen play --load game.sgf", "go on with a saved game"),
-        ("tengen play --game microchess", "chess on 4 x 5 squares, against a network that taught itself"),
-    )
+_EXAMPLES = (
+    ("tengen play", "9x9, you are Black, against a Monte-Carlo bot"),
+    ("tengen play --size 19 --handicap 4 --opponent uct:seconds=5", "four stones ahead on the big board"),
+    ("tengen play --rules simple-go --color white", "5x5, no passing while a move is left"),
+    ('tengen play --opponent "gtp:gnugo --mode gtp"', "against another program"),
+    ("tengen play --color none --opponent uct:playouts=2000 --delay 1", "watch a bot play itself"),
+    ("tengen play --load game.sgf", "resume a saved game"),
+    ("tengen play --game microchess", "chess on 4 x 5 squares, against a network that taught itself"),
 )
-
-_COMPILING = "compiling the rules engine, once: about half a minute"
+EPILOGS = {"play": "\n\n".join(f"[cyan]{command}[/cyan]  {meaning}" for command, meaning in _EXAMPLES)}
 
 
 def play(
@@ -51,17 +46,15 @@ def play(
     color: Annotated[
         str | None,
         typer.Option(
-            help="Your side: black or white, or what the game calls them; who moves first if not given. "
-            "none: watch the bot play itself.",
-            show_default=False,
+            help="Your side: black or white, or what the game calls them; the first mover's if not given. "
+            "none: watch the bot play itself."
         ),
     ] = None,
     opponent: Annotated[
         str | None,
         typer.Option(
             help="Spec of the bot, or human: two people share the keyboard. Go: uct:seconds=1 if not given; "
-            "Microchess: zero:microchess,seconds=1.",
-            show_default=False,
+            "Microchess: zero:microchess,seconds=1."
         ),
     ] = None,
     rules: Rules = None,
@@ -69,39 +62,32 @@ def play(
     handicap: Handicap = None,
     double_step: DoubleStep = None,
     option: OtherOptions = None,
-    load: Annotated[
-        Path | None, typer.Option(help="Go on with the game in this file (SGF, PGN, ...).", show_default=False)
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Keep the game in this file when you leave.", show_default=False)
-    ] = None,
+    load: Annotated[Path | None, typer.Option(help="Resume the game in this file (SGF, PGN, ...).")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the game in this file when you leave.")] = None,
     hint: Annotated[
-        str | None,
-        typer.Option(help="Spec of the bot that gives hints; as for --opponent if not given.", show_default=False),
+        str | None, typer.Option(help="Spec of the bot that gives hints; as for --opponent if not given.")
     ] = None,
     delay: Annotated[float, typer.Option(help="Seconds between moves when you watch.", min=0, max=60)] = 0.0,
     seed: Annotated[
-        int | None,
-        typer.Option(help="The same seed gives the same bot, where it thinks by playouts.", show_default=False),
+        int | None, typer.Option(help="The same seed gives the same bot, where it thinks by playouts.")
     ] = None,
 ) -> None:
     """Play a game in the terminal.
 
     Type a move such as [cyan]d4[/cyan] (Microchess: [cyan]d2d4[/cyan]), or a command: [cyan]undo, hint, chances,
-    resign, save, load, new, help, quit[/cyan]. A game that you leave is kept, and you see how to go on with it.
+    resign, save, load, new, help, quit[/cyan]. A game that you leave is kept, and you see how to resume it.
     """
     from rich.console import Console
 
-    from tengen._kernel_cache import is_cold
-
     if save is not None and save.exists() and save != load:
-        raise ValueError(f"{save} is there already: choose another name, or go on with it by --load {save}")
+        raise ValueError(f"{save} is there already: choose another name, or resume it by --load {save}")
     given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
     _prepare_terminal()
     console = Console()
     agents: dict[int, Agent] = {}
     try:
-        with _patience(console, is_cold()):
+        with Progress(console) as progress:
+            progress.update("loading the rules engine")
             from tengen.agents.registry import load_agent
             from tengen.games.game import game_of
             from tengen.serve.session import session_type
@@ -159,16 +145,6 @@ def _bots(game: "Game", color: str | None, opponent: str) -> list[int]:
     if opponent.strip().lower() == "human":
         return []
     return [FIRST, SECOND] if side == "none" else [other_player(sides.get(side or "", FIRST))]
-
-
-@contextmanager
-def _patience(console: "Console", cold: bool) -> Iterator[None]:
-    """Show what the wait is for; the first use after an install compiles the kernels, which takes a while."""
-    if cold and not console.is_terminal:
-        console.print(_COMPILING)
-    spinner = "dots" if console.encoding.startswith("utf") else "line"
-    with console.status(_COMPILING if cold else "loading the rules engine", spinner=spinner):
-        yield
 
 
 def _warm_up(agent: "Agent | None", state: Any) -> None:

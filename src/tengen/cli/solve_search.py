@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from tengen._files import append_line
 from tengen.agents.agent import NeedsCheck
 from tengen.agents.registry import load_agent
+from tengen.cli.progress import Progress
 from tengen.games.go import State
 from tengen.learn.run_directory import RunDirectory
 from tengen.solve.go_solver import Claim, Solver
@@ -51,23 +53,25 @@ def guided(spec: str | None, state: State) -> Iterator[Guide | None]:
 
 
 class Screen:
-    """Shows how a search goes: a line that changes on a terminal, a line a minute elsewhere."""
+    """Shows how a search goes, by a line per minute where there is no terminal, and records it."""
 
-    def __init__(self, console: Console, run: RunDirectory, interrupted: Callable[[], bool]) -> None:
+    def __init__(self, progress: Progress, run: RunDirectory, interrupted: Callable[[], bool]) -> None:
         """`interrupted`: whether the user wants to stop."""
         self.interrupted = interrupted
-        self._console, self._run, self._shown, self._began = console, run, 0.0, monotonic()
+        self._progress, self._run, self._shown, self._began = progress, run, 0.0, monotonic()
 
     def show(self, tree: ProofTree) -> None:
-        """Tell where a search is, unless that was done a moment ago."""
-        if monotonic() - self._shown < (1 if self._console.is_terminal else 60):
+        """Show where a search is, unless that was done a moment ago."""
+        if monotonic() - self._shown < (1 if self._progress.console.is_terminal else 60):
             return
         self._shown, now = monotonic(), tree.progress()
         text = (
             f"{tree.claim}: {now.nodes:,} nodes, {now.leaves:,} searches; {now.proven:,} positions proven, "
             f"{now.refuted:,} refuted; to prove {now.to_prove:.3g}, to refute {now.to_refute:.3g}, table {now.fill:.0%}"
         )
-        self._console.print(text, end="\r" if self._console.is_terminal else "\n", markup=False)
+        self._progress.update(text)
+        if not self._progress.console.is_terminal:
+            self._progress.say(text)
         self._run.record({"claim": str(tree.claim), "seconds": round(self._shown - self._began), **now._asdict()})
 
 
@@ -99,10 +103,9 @@ def _search(tree: ProofTree, folder: Path, effort: Effort, screen: Screen) -> No
     """Search and write down each result, until it is time to save the table."""
     began = monotonic()
     found = tree.search(effort.threads, effort.leaf_nodes, effort.nodes, effort.workers, screen.interrupted)
-    with open(_tree_file(folder, tree.claim), "a", encoding="ascii") as file, closing(found) as searches:
+    with open(_tree_file(folder, tree.claim), "ab", buffering=0) as file, closing(found) as searches:
         for search in searches:
-            file.write(json.dumps(search) + "\n")
-            file.flush()
+            append_line(file, json.dumps(search).encode("ascii"))
             screen.show(tree)
             if monotonic() - began > _SECONDS_BETWEEN_SAVES:
                 return
@@ -133,7 +136,7 @@ def open_tree(
 
 
 def show_replies(tree: ProofTree, state: State, console: Console) -> None:
-    """Tell after which moves the claim is decided."""
+    """Print after which moves the claim is decided."""
     for verdict, title in ((True, "Proven    "), (False, "Refuted   "), (None, "Open      ")):
         moves = [state.move_name(move) for move, found in tree.replies().items() if found is verdict]
         if moves and tree.verdict is None:

@@ -1,33 +1,46 @@
-"""`tengen tournament`: a round robin of agents, with a cross table, ratings and pictures."""
+"""`tengen tournament`: round robins of agents, or of the generations of a run, with ratings, tables and pictures."""
 
+import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from tengen.cli.cluster_option import Cluster, cluster_hosts
-from tengen.cli.game_options import (
+from tengen.cli.options import (
+    Cluster,
     DoubleStep,
     GameName,
     Handicap,
     Komi,
+    MaxMoves,
+    OpeningMoves,
     OtherOptions,
     Rules,
+    Seconds,
     Size,
+    Workers,
     choose_game,
     choose_options,
+    cluster_hosts,
     given_options,
+    group,
 )
-from tengen.cli.match_options import MaxMoves, OpeningMoves, Seconds, Workers
-from tengen.cli.tournament_generations import generations
+from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from tengen.arena.standings import Standings
+    from tengen.arena.generation_table import GenerationTable
+    from tengen.arena.results import GameResult
+    from tengen.arena.standings import Standing, Standings
     from tengen.arena.tournament import Tournament
     from tengen.workers.calls import Hosts
+
+_IN_POINTS = 6  # up to so many agents the table gives points; of more there is room for percents
+_REFRESH = 1.0  # seconds between two tables
 
 
 class _AgentsByDefault(TyperGroup):
@@ -38,16 +51,9 @@ class _AgentsByDefault(TyperGroup):
         return super().parse_args(ctx, args if named else ["agents", *args])
 
 
-tournament = typer.Typer(cls=_AgentsByDefault, help="Let every two of several agents play a match, and rate them all.")
-
-
-@tournament.command()
 def agents(
     specs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[NAME=]SPEC...", help="The agents, each with a short name if you like.", show_default=False
-        ),
+        list[str], typer.Argument(metavar="[NAME=]SPEC...", help="The agents, each with a short name if you like.")
     ],
     game: GameName = None,
     size: Size = None,
@@ -67,16 +73,15 @@ def agents(
     workers: Workers = None,
     cluster: Cluster = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for games, tables and pictures; tournaments/... if not given.", show_default=False),
+        Path | None, typer.Option(help="Folder for games, tables and pictures; tournaments/... if not given.")
     ] = None,
 ) -> None:
-    """Let every two of several agents play a match, and rate them all.
+    """Play a round robin of agents, and rate them.
 
     Each round is two games of each pair, from the same random opening and with colours reversed. Ratings are those
-    of the Bradley-Terry model, with 95% intervals. Games are saved as they end. [bold]The same command plays on[/bold]
-    after Ctrl-C or worse; a larger --games adds games, and more agents with the same --out add their matches.
-    The folder gets tournament.html and .json, ratings and cross table as CSV and PNG.
+    of the Bradley-Terry model, with 95% intervals. Games are saved as they end. [bold]Run the same command
+    to resume[/bold] after Ctrl-C or worse; a larger --games adds games, and more agents with the same --out add
+    their matches. The folder gets tournament.html and .json, ratings and cross table as CSV and PNG.
 
     [bold]Examples[/bold]
 
@@ -115,30 +120,46 @@ def agents(
         console.print(f"Page          {folder / 'tournament.html'}", soft_wrap=True, markup=False)
     if stopped:
         of = games * len(plan.pairs)
-        console.print(f"[yellow]Stopped after {standings.games} of {of} games: the same command plays on.[/yellow]")
+        console.print(
+            f"[yellow]Stopped after {standings.games} of {of} games: run the same command to resume.[/yellow]"
+        )
         raise typer.Exit(130)
 
 
 def _play(plan: "Tournament", folder: Path, workers: int | None, hosts: "Hosts | None") -> "Standings":
-    """Run the tournament under a live table on standard error."""
-    from rich.console import Console
-
-    from tengen._kernel_cache import is_cold
+    """Run the tournament under a live table; without a terminal a line for each round."""
     from tengen.arena.tournament import run_tournament
-    from tengen.cli.tournament_screen import TournamentScreen
 
-    console = Console(stderr=True, highlight=False)
-    if is_cold():
-        console.print("Compiling the engine, once: this takes up to a minute.")
-    with TournamentScreen(plan, console) as screen:
-        return run_tournament(plan, folder, workers=workers, hosts=hosts, on_result=screen.add)
+    results: list[list[GameResult]] = [[] for _ in plan.pairs]
+    total, rounds, shown = plan.games * len(plan.pairs), 0, -math.inf
+    table: Table | None = None
+    with Progress() as progress:
+
+        def advance(pair: int, result: "GameResult") -> None:
+            """Another game of a pair has ended."""
+            nonlocal rounds, shown, table
+            results[pair].append(result)
+            if result.ending == "forfeit":
+                a, b = plan.pairs[pair]
+                progress.say(
+                    f"{a.name} against {b.name}, game {result.game}: {result.result}, {result.reason}", "yellow"
+                )
+            before, rounds = rounds, min(map(len, results)) // 2
+            if progress.console.is_terminal:
+                if time.monotonic() - shown >= _REFRESH:
+                    table, shown = _standings_table(plan, plan.standings(results)), time.monotonic()
+                ended = sum(map(len, results))
+                progress.update(f"{ended} of {total} games", ended / total, table)
+            elif rounds > before:
+                ratings = ", ".join(f"{one.name} {one.rating.elo:+.0f}" for one in plan.standings(results).players)
+                progress.say(f"Round {rounds} of {plan.games // 2}: {ratings}")
+
+        return run_tournament(plan, folder, workers=workers, hosts=hosts, on_result=advance)
 
 
 def _show(console: "Console", plan: "Tournament", standings: "Standings") -> None:
     """The table of a tournament and the lines beneath it."""
-    from tengen.cli.tournament_screen import standings_table
-
-    console.print(standings_table(plan, standings))
+    console.print(_standings_table(plan, standings))
     console.print(f"Conditions    {plan.conditions}", soft_wrap=True)
     for text in plan.warnings:
         console.print(text, style="yellow", markup=False, soft_wrap=True)
@@ -151,4 +172,122 @@ def _show(console: "Console", plan: "Tournament", standings: "Standings") -> Non
             console.print(line, soft_wrap=True, markup=False)
 
 
-tournament.command()(generations)
+def _standings_table(plan: "Tournament", standings: "Standings") -> "Table":
+    """Ratings and cross table in one: columns 1, 2, ... have the points, or their percentage, against these places."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from tengen.arena.summary import describe_time
+
+    game = plan.matches[0].game.describe(plan.options)
+    points = len(standings.players) <= _IN_POINTS
+    title = f"{escape(game)}: {standings.games} games, Elo over {escape(standings.anchor)}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("", justify="right")
+    table.add_column("agent", overflow="fold", min_width=12)
+    places = [str(place) for place in range(1, len(standings.players) + 1)]
+    for heading in ("Elo", "±", "score", *places, "time/move"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for place, player in zip(places, standings.players):
+        cells = [_cell(standings, player, rival, points) for rival in standings.players]
+        elo, score = f"{player.rating.elo:+.0f}", f"{player.score.mean:.1%}" if player.score.games else "-"
+        reach = f"{player.reach:.0f}" if player.reach else ""
+        table.add_row(place, escape(player.name), elo, reach, score, *cells, describe_time(player.seconds_per_move))
+    return table
+
+
+def _cell(standings: "Standings", player: "Standing", rival: "Standing", points: bool) -> str:
+    if player is rival:
+        return "·"
+    score = standings.table[player.name, rival.name]
+    if not score.games:
+        return ""
+    return f"{score.points:g}/{score.games}" if points else f"{100 * score.mean:.0f}"
+
+
+def generations(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of `tengen learn generations`.")],
+    games: Annotated[int, typer.Option("--games", "-n", help="Games of each pair.")] = 1000,
+    random_moves: Annotated[int, typer.Option(help="Random moves that each game begins with.")] = 2,
+    komi: Annotated[
+        list[float] | None,
+        typer.Option(help="Go: play at this komi; several are possible. That of the run if not given."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed gives other openings.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Threads that play; 0: one a core.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for tables and pictures; crosstable/ in RUN if not given.")
+    ] = None,
+) -> None:
+    """Play a round robin of the generations of a run, random moves (generation 0) included.
+
+    Rows are generations of the first player (Black in Go), columns those of the second; a cell is the first player's
+    score over --games greedy games, all played side by side. Averages are over a whole row or column, that of a column
+    being the second player's. The folder gets each table as CSV, JSON and as a heat map (PNG).
+    [bold]Run the same command to resume[/bold] after Ctrl-C or worse, or when there are new generations.
+
+    [bold]Examples[/bold]
+
+    [cyan]tengen tournament generations runs/simple-go-k3.5[/cyan]
+
+    Several komi in one command, each with its own run:
+    [cyan]tengen tournament generations runs/simple-go-k1.5 runs/simple-go-k2.5 runs/simple-go-k3.5[/cyan]
+
+    The networks of one run at another komi than they learned:
+    [cyan]tengen tournament generations runs/simple-go-k3.5 --komi 1.5 --komi 2.5 --out tables[/cyan]
+    """
+    import matplotlib  # noqa: F401  so that it is not missed after the games
+    from rich.console import Console
+
+    from tengen._machine import cores
+    from tengen.arena.generation_table import TableSettings, play_table
+
+    if out is not None and len(runs) > 1:
+        raise ValueError("--out is for one run: leave it out, and each run gets its tables in its own directory")
+    console = Console(highlight=False)
+    for run in runs:
+        for points in komi or [float("nan")]:
+            folder = run / "crosstable" if out is None else out
+            settings = TableSettings(games, random_moves, seed, points)
+
+            def show(table: "GenerationTable", name: str = run.name) -> None:
+                wanted = len(table.generations) ** 2
+                progress.update(f"{name}  {len(table.pairs)} of {wanted} pairs", len(table.pairs) / wanted)
+
+            with Progress() as progress:
+                table = play_table(run, folder, settings, workers=workers or cores(), on_row=show)
+            console.print(describe_table(table), markup=False, soft_wrap=True)
+            console.print(generation_table(table))
+            console.print(f"Tables and pictures   {folder}", markup=False, soft_wrap=True)
+
+
+def describe_table(table: "GenerationTable") -> str:
+    """What a cross table is of, in one line."""
+    from tengen.games.game import get_game
+
+    game, settings = get_game(table.options.game), table.settings
+    about = f"{game.describe(table.options)}: score of {game.players[0]}, {settings.games:,} games a pair"
+    return f"{about} after {settings.random_moves} random moves"
+
+
+def generation_table(table: "GenerationTable") -> "Table":
+    """A cross table for the terminal; ten generations fit into 80 columns."""
+    from rich.table import Table
+
+    from tengen.games.game import get_game
+
+    game = get_game(table.options.game)
+    found = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    heading, *rows, averages = ([str(cell) for cell in row] for row in table.rows())
+    for name in heading:
+        found.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        found.add_row(*row)
+    found.add_row()
+    found.add_row(game.players[1], *(f"{float(cell):.2f}" if cell else "" for cell in averages[1:]))
+    return found
+
+
+tournament = group(
+    "Round-robin tournament with Elo ratings.", {"agents": agents, "generations": generations}, cls=_AgentsByDefault
+)

@@ -51,5 +51,6 @@ def parse_setting(annotation: str, name: str, text: str) -> Setting:
         if "bool" in annotation:
             return _BOOLEANS[text.lower()]
     except (ValueError, KeyError):
-        raise ValueError(f"{name}={text[:40]} is not possible: give {wanted}") from None
+        shown = " ".join(text.split())[:40]
+        raise ValueError(f"{name}={shown} is not possible: give {wanted}") from None
     return text

@@ -115,7 +115,7 @@ def learn_alphago(
     out = Path(out)
     find_device(config.device)
     stages = [stage for stage in STAGES if stage.applies(config)]
-    directory = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(AlphaGoConfig()))
+    directory = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(AlphaGoConfig()), kind="alphago")
     try:
         figures = read_figures(out)
         for number, stage in enumerate(stages, 1):

@@ -29,7 +29,7 @@ from tengen._files import make_folder, write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
 from tengen.learn.device import find_device
-from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, usual_settings
+from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, read_config, usual_settings
 from tengen.learn.generations_games import (
     CHUNK,
     SEARCHED_CHUNK,
@@ -43,7 +43,7 @@ from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.run_directory import RunDirectory
+from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.training import TrainingProgress
 from tengen.nets.generations import find_generation, model_file
 from tengen.nets.registry import NetworkSpecError, describe_network, parse_network
@@ -88,11 +88,22 @@ def learn_generations(
     out = Path(out)
     _check(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_GENERATION_SETTINGS, usual_settings())
+    run = RunDirectory(out, asdict(config), FREE_GENERATION_SETTINGS, usual_settings(), kind="generations")
     try:
         return _Loop(config, run, on_progress, hosts).run()
     finally:
         run.close()
+
+
+def write_generation_curves(run: Path) -> Path:
+    """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
+    from tengen.learn.generations_curves import draw_generations
+
+    lines = read_metrics(run)
+    if not lines:
+        raise RunDirectoryError(f"the run in {run} has completed no generation yet: there is nothing to draw")
+    write_atomically(run / CURVES_FILE, draw_generations(lines, tuple(read_config(run).sides())))
+    return run / CURVES_FILE
 
 
 def _check(config: GenerationsConfig) -> None:
@@ -129,7 +140,7 @@ class _Loop:
         if self.generation:  # a kill may have left these undone
             self._clean()
             if self.generation >= self.config.generations:
-                self._draw()
+                write_generation_curves(self.run_directory.path)
         while self.generation < self.config.generations:
             self._complete(self.generation + 1)
         return self.last
@@ -150,7 +161,7 @@ class _Loop:
         self.run_directory.record(line)
         self.generation, self.last = number, line
         self._clean()
-        self._draw()
+        write_generation_curves(self.run_directory.path)
         self._tell("match", number, 1.0, line=line)
 
     # ---- phases ----
@@ -197,7 +208,7 @@ class _Loop:
     ) -> dict[str, Any]:
         """Train a network in a directory of its own, or go on; returns how well it does, and how long it took."""
         config = self._attempt(number, after, attempt)
-        run = RunDirectory(folder, asdict(config), FREE_GENERATION_SETTINGS, usual_settings())
+        run = RunDirectory(folder, asdict(config), FREE_GENERATION_SETTINGS, usual_settings(), kind="generations")
         try:
             about = {"komi": config.komi, "generation": number, "attempts": attempt + 1}
             trainer = OutcomeTrainer(config, run, self.spec, games, after, **about)
@@ -247,12 +258,6 @@ class _Loop:
         shutil.rmtree(self.run_directory.path / "training", ignore_errors=True)
         for number in range(1, self.generation - self.config.keep + 1):
             self._games(number).delete()
-
-    def _draw(self) -> None:
-        from tengen.learn.generations_curves import draw_generations
-
-        curves = draw_generations(self.run_directory.metrics(), tuple(self.config.sides()))
-        write_atomically(self.run_directory.path / CURVES_FILE, curves)
 
     def _tell_training(self, number: int, side: str, now: TrainingProgress) -> None:
         figures = {"loss": now.loss, "positions/s": now.speed}

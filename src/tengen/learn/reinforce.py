@@ -103,7 +103,7 @@ def learn_reinforce(
     config = _checked(config)
     torch.set_num_threads(config.threads or cores())
     free = frozenset(asdict(config)) - FIXED_SETTINGS
-    run = RunDirectory(out, asdict(config), free, asdict(ReinforceConfig(config.start_from)))
+    run = RunDirectory(out, asdict(config), free, asdict(ReinforceConfig(config.start_from)), kind="reinforce")
     try:
         with _workers(config, hosts) as workers, _reporting(out, on_progress, report) as report_and_write:
             loop = _Loop(config, run, workers)

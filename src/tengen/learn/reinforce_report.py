@@ -31,11 +31,6 @@ Line = Mapping[str, Any]
 _PAPER: Final = 0.8  # what AlphaGo's policy won against the one that it started from
 
 
-def is_reinforce_run(run: Path) -> bool:
-    """Whether the run in this directory learns by policy gradient, going by its settings."""
-    return "snapshot" in read_settings(run)
-
-
 def write_reinforce_report(run: Path, games: int = 6) -> Path:
     """Write the report of the run in this directory; returns the path of the page."""
     settings, lines = read_settings(run), read_metrics(run)

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from tengen.data.dataset import Dataset, DatasetError
+from tengen.data.dataset import DatasetError
 from tengen.games.go import BLACK, to_gtp
 from tengen.games.go.draw import board_svg
 from tengen.learn.curves import draw_curves
@@ -19,7 +19,7 @@ from tengen.learn.report_pages import write_page
 from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.samples import Sample, draw_samples
 from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.supervised_data import chosen_games
+from tengen.learn.supervised_data import choose_games
 from tengen.nets.model_file import read_model
 
 _FAINT: Final = 0.005  # smaller probabilities are not drawn
@@ -101,7 +101,8 @@ def _sheet(run: Path, settings: Mapping[str, Any], count: int) -> str:
     known = {field.name for field in fields(SupervisedConfig)}
     config = SupervisedConfig(**{name: value for name, value in settings.items() if name in known})
     try:
-        samples = draw_samples(model, Dataset.open(config.data), chosen_games(config, "test"), count)
+        games = choose_games(config)
+        samples = draw_samples(model, games.dataset, games.test, count)
     except DatasetError as error:
         return f"<p>No positions to show: {escape(str(error))}.</p>"
     return "".join(map(_sample, samples))

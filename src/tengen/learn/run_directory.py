@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 
 CONFIG_FILE: Final = "config.toml"
 METRICS_FILE: Final = "metrics.jsonl"
+_KIND: Final = "kind"  # in config.toml, beside the settings
+_OLD_KINDS: Final = {
+    "reuse": "zero",
+    "snapshot": "reinforce",
+    "first_games": "generations",
+    "teacher_games": "alphago",
+    "records_share": "value",
+    "smoothing": "supervised",
+    "last_move": "positions",
+    "moves": "solve",
+}
+"""A setting of which only runs of this kind have one: for folders that are older than `kind`."""
 
 
 class RunDirectoryError(ValueError):
@@ -47,10 +59,13 @@ class RunDirectory:
         settings: Mapping[str, Setting],
         free: frozenset[str] = frozenset(),
         usual: Mapping[str, Setting] | None = None,
+        *,
+        kind: str = "",
     ) -> None:
         """Make the directory, or open it again. `free` settings may differ from those of the first call.
 
-        `usual`: what settings are where the directory does not say, being older than they are.
+        `usual`: what settings are where the directory does not say, being older than they are. `kind`: what kind of
+        run it is, such as "zero".
         """
         self.path = path
         make_folder(path)
@@ -59,7 +74,7 @@ class RunDirectory:
         self._metrics: IO[bytes] = open(path / METRICS_FILE, "a+b", buffering=0)
         try:
             self._lock()
-            self._check(settings, free, usual or {})
+            self._check(settings, free, usual or {}, kind)
             remove_cut_off(path)
             self._keep(lambda line: True)
         except BaseException:
@@ -106,9 +121,15 @@ class RunDirectory:
         if not try_lock(self._metrics):
             raise RunDirectoryError(f"the run in {self.path} is under way in another process")
 
-    def _check(self, settings: Mapping[str, Setting], free: frozenset[str], usual: Mapping[str, Setting]) -> None:
+    def _check(
+        self, settings: Mapping[str, Setting], free: frozenset[str], usual: Mapping[str, Setting], kind: str
+    ) -> None:
         path = self.path / CONFIG_FILE
         if path.exists():
+            if (before := kind_of_run(self.path)) != kind and before and kind:
+                raise RunDirectoryError(
+                    f"{self.path} holds a run of the kind {before}, not {kind}: choose another --out, or delete it"
+                )
             there = {**usual, **read_settings(self.path)}
             for name in {**settings, **there}:
                 if name not in free and there.get(name) != settings.get(name):
@@ -116,7 +137,7 @@ class RunDirectory:
                         f"{self.path} holds another run, with {name} {there.get(name)!r} where you ask for "
                         f"{settings.get(name)!r}: choose another --out, or delete that folder"
                     )
-        write_atomically(path, settings_as_toml(settings).encode())
+        write_atomically(path, settings_as_toml({_KIND: kind, **settings} if kind else settings).encode())
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -142,8 +163,19 @@ def _parsed(contents: bytes, path: Path) -> Iterator[tuple[bytes, dict[str, Any]
         yield line, metrics
 
 
+def kind_of_run(path: Path) -> str:
+    """What kind of run a directory holds, such as "zero"; empty if it does not say."""
+    settings = _read_config(path)
+    old = next((kind for name, kind in _OLD_KINDS.items() if name in settings), "")
+    return str(settings.get(_KIND, old))
+
+
 def read_settings(path: Path) -> dict[str, Setting]:
     """What was asked for of the run in this directory."""
+    return {name: value for name, value in _read_config(path).items() if name != _KIND}
+
+
+def _read_config(path: Path) -> dict[str, Setting]:
     try:
         return tomllib.loads((path / CONFIG_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

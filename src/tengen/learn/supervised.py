@@ -34,7 +34,7 @@ from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
 from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.supervised_data import chosen_games, rules_learned, validation_batches
+from tengen.learn.supervised_data import ChosenGames, choose_games, rules_learned, validation_batches
 from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
 from tengen.learn.training_config import FREE_SETTINGS
 from tengen.learn.warm_start import check_start
@@ -81,13 +81,13 @@ def learn_supervised(
     """
     config = SupervisedConfig(config, **settings) if isinstance(config, str) else replace(config, **settings)
     out = Path(out)
-    _check_before_writing(config)
+    games = check_config(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)))
+    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)), kind="supervised")
     try:
         with _reporting(out, on_progress, report) as report_and_write:
             if hosts is None:
-                return SupervisedTrainer(config, run).train(report_and_write)
+                return SupervisedTrainer(config, run, games=games).train(report_and_write)
             from tengen.learn.supervised_group import train_as_group
 
             best: dict[str, Any] = train_as_group(
@@ -127,8 +127,8 @@ def _reporting(
     write_report(run)
 
 
-def _check_before_writing(config: SupervisedConfig) -> None:
-    """Find mistakes while there is no run directory yet."""
+def check_config(config: SupervisedConfig) -> ChosenGames:
+    """Find mistakes while there is no run directory yet; returns the games."""
     name, arguments = parse_network(config.network)
     parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
     if not parts.policy:
@@ -140,17 +140,25 @@ def _check_before_writing(config: SupervisedConfig) -> None:
     if config.komi_spread and config.encoder != "compact-komi":
         raise ValueError(f"{config.encoder} does not show the komi that komi_spread draws: take compact-komi")
     find_device(config.device)
-    chosen_games(config, "train")
-    chosen_games(config, "test")
+    games = choose_games(config)
     if config.start_from:
         check_start(config)
+    return games
 
 
 class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
     """Learns the moves of game records, and with a value head who won."""
 
-    def __init__(self, config: SupervisedConfig, run: RunDirectory, group: Alone | None = None) -> None:
-        self.encoder, self.learned = get_go_encoder(config.encoder), rules_learned(config)
+    def __init__(
+        self,
+        config: SupervisedConfig,
+        run: RunDirectory,
+        group: Alone | None = None,
+        games: ChosenGames | None = None,
+    ) -> None:
+        """`games`: those of the configuration, where they are known already."""
+        self.games = games or choose_games(config)
+        self.encoder, self.learned = get_go_encoder(config.encoder), rules_learned(config, self.games)
         super().__init__(config, run, self.encoder.planes, group)
 
     def batches(self) -> Generator[RecordBatch]:
@@ -172,7 +180,9 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
         return total, parts
 
     def measure(self, network: Network) -> dict[str, Any]:
-        measures = measure_policy(predictor(network, self.config.bf16), validation_batches(self.config))
+        measures = measure_policy(
+            predictor(network, self.config.bf16), validation_batches(self.config, self.games.test)
+        )
         return measures.as_dict()
 
     def describe(self, network: Network, measures: dict[str, Any]) -> ModelCard:
@@ -196,7 +206,7 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
     def _loader(self) -> PositionLoader:
         config = self.config
         return PositionLoader(
-            chosen_games(config, "train"),
+            self.games.train,
             self.encoder,
             batch=config.batch,
             seed=config.seed,
@@ -212,7 +222,7 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
         """Whose points were whose at the end of the games, if the network learns it; found once, and kept."""
         if not self.network.architecture.parts().get("ownership"):
             return None
-        games, path = chosen_games(self.config, "train"), self.run.path / OWNERSHIP_FILE
+        games, path = self.games.train, self.run.path / OWNERSHIP_FILE
         if not path.exists():
             contents = io.BytesIO()
             np.save(contents, final_ownership(games), allow_pickle=False)

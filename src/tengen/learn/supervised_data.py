@@ -1,7 +1,7 @@
 """The games of a supervised run: those it learns from, what they teach, and the positions on which it is validated."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,24 @@ from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.supervised_config import SupervisedConfig
 
 
-def chosen_games(config: SupervisedConfig, split: Split) -> Selection:
-    """The games that a run learns from (split train) or is tested on (split test)."""
+class ChosenGames(NamedTuple):
+    """The games of a run; their dataset is opened, and its checksum computed, once for all."""
+
+    dataset: Dataset
+    train: Selection
+    """Those to learn from."""
+    test: Selection
+
+
+def choose_games(config: SupervisedConfig) -> ChosenGames:
+    """The games of a run; DatasetError if there are none."""
+    dataset = Dataset.open(config.data)
+    return ChosenGames(dataset, _select(config, dataset, "train"), _select(config, dataset, "test"))
+
+
+def _select(config: SupervisedConfig, dataset: Dataset, split: Split) -> Selection:
     return select(
-        Dataset.open(config.data),
+        dataset,
         split,
         (config.games or None) if split == "train" else None,
         size=config.size,
@@ -25,20 +39,19 @@ def chosen_games(config: SupervisedConfig, split: Split) -> Selection:
     )
 
 
-def rules_learned(config: SupervisedConfig) -> dict[str, Any]:
+def rules_learned(config: SupervisedConfig, games: ChosenGames) -> dict[str, Any]:
     """For a model's card: the rule set that most training games name, and the komi of all but their outermost 2%."""
-    games = chosen_games(config, "train")
-    rules = Dataset.open(config.data).columns["rules"][games.rows]
-    komi = games.game_moves.komi[games.rows]
+    rules = games.dataset.columns["rules"][games.train.rows]
+    komi = games.train.game_moves.komi[games.train.rows]
     low, high = np.quantile(komi, (0.01, 0.99), method="nearest").tolist()
     name = RULE_NAMES[np.bincount(rules[rules > 0], minlength=1).argmax()] or USUAL_RULES
     return {"rules": name, "komi": [low - config.komi_spread, high + config.komi_spread]}
 
 
-def validation_batches(config: SupervisedConfig) -> Iterator[RecordBatch]:
+def validation_batches(config: SupervisedConfig, tests: Selection) -> Iterator[RecordBatch]:
     """The same test positions every time, drawn evenly from all test games."""
     encoder = get_go_encoder(config.encoder)
-    loader = PositionLoader(chosen_games(config, "test"), encoder, batch=256, seed=0, symmetries=False)
+    loader = PositionLoader(tests, encoder, batch=256, seed=0, symmetries=False)
     wanted = min(config.validate, loader.positions)
     for start in range(0, wanted, 256):
         yield loader.batch_at(start, min(256, wanted - start))

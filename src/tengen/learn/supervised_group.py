@@ -49,7 +49,7 @@ class SupervisedMember:
         with tempfile.TemporaryDirectory() as folder, closing(group):
             for file in files:
                 shutil.copy(file, folder)
-            run = RunDirectory(Path(folder), asdict(config))
+            run = RunDirectory(Path(folder), asdict(config), kind="supervised")
             try:
                 trainer = SupervisedTrainer(config, run, group)
                 torch.manual_seed(config.seed + 1_000_003 * rank + trainer.step)  # dropout of its own

@@ -32,7 +32,7 @@ from tengen.learn.curves import draw_value_curves
 from tengen.learn.device import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.run_directory import RunDirectory
+from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.supervised import predictor
 from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
 from tengen.learn.value_config import FREE_VALUE_SETTINGS, VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
@@ -83,25 +83,31 @@ def learn_value(
     _check(config)
     folder = Path(config.data) if config.data else out / GAMES_FOLDER
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_VALUE_SETTINGS, asdict(ValueConfig(data=str(folder))))
-
-    def draw() -> None:
-        write_atomically(out / CURVES_FILE, draw_value_curves(run.metrics()))
+    run = RunDirectory(out, asdict(config), FREE_VALUE_SETTINGS, asdict(ValueConfig(data=str(folder))), kind="value")
 
     def show(now: TrainingProgress) -> None:
         on_progress(now)
         if now.validation:
-            draw()
+            write_value_curves(out)
 
     try:
         if config.policy:
             games = position_settings(config)
             play_positions(games, folder, config.games, workers=config.workers, on_progress=on_games, hosts=hosts)
         best = _ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(show)
-        draw()  # for a run that was killed after its last validation
+        write_value_curves(out)  # for a run that was killed after its last validation
         return best
     finally:
         run.close()
+
+
+def write_value_curves(run: Path) -> Path:
+    """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
+    lines = read_metrics(run)
+    if not lines:
+        raise RunDirectoryError(f"the run in {run} has made no validation yet: there is nothing to draw")
+    write_atomically(run / CURVES_FILE, draw_value_curves(lines))
+    return run / CURVES_FILE
 
 
 def resolve(config: ValueConfig) -> ValueConfig:

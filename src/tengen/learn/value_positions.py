@@ -111,7 +111,7 @@ def play_positions(
 
     With `hosts` their workers play, as many as there are, on a cluster maybe.
     """
-    run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0})
+    run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0}, kind="positions")
     try:
         make_folder(folder / _CHUNKS)
         there = sum(len(_read(path).komi) for path in _chunks(folder).values())

@@ -39,7 +39,6 @@ from tengen.workers.local import LocalWorkers
 _CHECKPOINT: Final = "trainer.safetensors"
 _PROGRESS_SECONDS: Final = 0.2
 _FRESH: Final = 2048  # new positions on which the network is measured before it learns from them
-_NICENESS: Final = 5  # of workers that play while the trainer trains: it is the one that the round waits for
 
 
 def learn_zero(
@@ -74,7 +73,9 @@ def learn_zero(
     find_device(config.device)
     torch.set_num_threads(config.threads or (1 if config.overlap else cores()))
     changed = _changed(config, out)
-    run = RunDirectory(out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()))
+    run = RunDirectory(
+        out, asdict(config), frozenset(asdict(config)) - FIXED_SETTINGS, asdict(ZeroConfig()), kind="zero"
+    )
     try:
         loop = _Loop(config, run)
         if changed:
@@ -138,7 +139,7 @@ class _Loop:
         if not self._may_begin(self.completed + 1):
             return
         config = self.config
-        niceness = _NICENESS if config.overlap else 0
+        niceness = config.niceness if config.overlap else 0
         self.workers = hosts(config.workers, ZeroWorker, self._worker_arguments, niceness)
         self.workers.start()
         try:

@@ -40,7 +40,9 @@ FIXED_SETTINGS: Final = frozenset(
     | {"network", "optimizer", "start_from", "seed"}
 )
 """What a run is; everything else may change when it goes on, and the change is noted in its metrics..."""
-MACHINE_SETTINGS: Final = frozenset({"hours", "iterations", "workers", "threads", "device", "overlap", "checkpoint"})
+MACHINE_SETTINGS: Final = frozenset(
+    {"hours", "iterations", "workers", "threads", "device", "overlap", "niceness", "checkpoint"}
+)
 """... but for these."""
 
 
@@ -116,6 +118,10 @@ class ZeroConfig(SelfPlaySettings):
     threads: Annotated[int, "Threads that train; 0: all cores, or one with --overlap."] = 0
     device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
     overlap: Annotated[bool, "Play the next round while training on the last one."] = True
+    niceness: Annotated[
+        int,
+        "With --overlap: niceness of the processes that play beside the one that trains; at 19 they starve.",
+    ] = 2
     backend: Annotated[str, f"What runs the network in self-play: {', '.join(BACKENDS)}."] = "int8"
     calibration: Annotated[int, "Positions on which the 8-bit network is calibrated; as many others check it."] = 1024
     checkpoint: Annotated[float, "Minutes of training between two checkpoints within a round."] = 5.0
@@ -133,7 +139,7 @@ class ZeroConfig(SelfPlaySettings):
         for name in (
             *("hours", "iterations", "first_simulations", "reuse", "rate", "decay", "warm_up", "clip", "policy_weight"),
             *("value_weight", "ownership_weight", "score_weight", "duel_every", "past", "duel_simulations", "workers"),
-            *("threads", "seed", "limit", "checkpoint"),
+            *("threads", "seed", "limit", "checkpoint", "niceness"),
         ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")

@@ -15,15 +15,10 @@ import numpy as np
 from tengen.games.game import get_game
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.report_pages import write_page
-from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
+from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
 from tengen.learn.zero_games import ShownGame, replay_game, show_game
-
-
-def is_zero_run(run: Path) -> bool:
-    """Whether the run in this directory learns from nothing, going by its settings."""
-    return "reuse" in read_settings(run)
 
 
 def write_zero_report(run: Path, games: int = 6) -> Path:

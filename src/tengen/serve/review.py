@@ -27,7 +27,7 @@ class Mistake:
     """The player's chance to win before the move, and after it."""
     after: float
     points: float | None
-    """Points that it cost, where the score is estimated."""
+    """Points that it cost, where the score is estimated; 0 where that estimate sees no loss."""
 
     @property
     def loss(self) -> float:
@@ -83,6 +83,7 @@ class Review:
             sign = 1 if states[number].to_play == state.to_play else -1  # else someone moved out of turn
             left = after.chance if sign > 0 else 1 - after.chance
             points = _points_lost(before, after, state, states[number])
+            points = points if points is None else max(0.0, points)
             best, played = before.moves[0], name_of(state, move)
             chance = max(before.chance, best.chance)
             if left < chance:

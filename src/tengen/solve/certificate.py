@@ -100,7 +100,10 @@ class Certificate:
             )
         values: dict[str, Any] = json.loads(facts["promise"])
         values |= {name: tuple(values[name]) for name in ("black", "white")}
-        return cls(Statement(**values), keys, moves)
+        statement = Statement(**values)
+        if go.get_rules(statement.rules).scoring != "area":
+            raise ValueError(f"{path} is under {statement.rules} rules, which count territory: only area can be proven")
+        return cls(statement, keys, moves)
 
 
 def position_code(state: go.State) -> tuple[int, NDArray[np.int64]]:

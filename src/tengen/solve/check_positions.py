@@ -7,7 +7,6 @@ A position is a number, as in the file: `(stones * 32 + mark + 1) * 2 + passed`,
 turn it is stands beside it. Cells are those of the padded board; NO_CELL is a pass, or no mark.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
+from tengen._machine import cores
 from tengen.games import go
 from tengen.games.go.board import (
     BLACK,
@@ -151,7 +151,7 @@ def check_entries(
         return look_at(new_work(question.size), question, keys, keys[part], moves[part])
 
     found = list[Entries]()
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(threads or cores()) as pool:
         try:
             for part, seen in zip(parts, pool.map(look_at_part, parts), strict=True):
                 if isinstance(seen, Fault):

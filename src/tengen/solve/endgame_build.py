@@ -18,7 +18,6 @@ zlib run without Python's lock.
 """
 
 import itertools
-import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from tengen._files import make_folder, sole_use
 from tengen._kernel import kernel
+from tengen._machine import cores
 from tengen.games.microchess.board import (
     BLACK_MAY_CASTLE,
     BLACK_PIECE,
@@ -104,7 +104,7 @@ def _build_missing(
         if report is not None:
             report(facts, fresh)
 
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="tables") as pool:
+    with ThreadPoolExecutor(workers or cores(), thread_name_prefix="tables") as pool:
         for _, step in itertools.groupby(all_materials(pieces), key=lambda material: material.depth):
             under_way: set[Future[TableFacts]] = set()
             try:

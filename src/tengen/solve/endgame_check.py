@@ -5,7 +5,6 @@ solver. If all positions agree, the tables are right: by induction on the distan
 has a drawing move and never a winning one is a draw.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel, stack_array, stack_zeros
+from tengen._machine import cores
 from tengen.games.microchess.board import (
     BLACK,
     BLACK_MAY_CASTLE,
@@ -68,7 +68,7 @@ class Checked:
 def check_tables(folder: Path, pieces: int, double_step: bool = True, workers: int | None = None) -> Iterator[Checked]:
     """Check all tables with up to so many pieces, in the order of `all_materials`; an error if one cannot be read."""
     load = lru_cache(_KEPT_TABLES)(lambda material: open_table(folder, material, double_step).values())
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="tables") as pool:
+    with ThreadPoolExecutor(workers or cores(), thread_name_prefix="tables") as pool:
         futures = [pool.submit(check_table, material, double_step, load) for material in all_materials(pieces)]
         try:
             for future in futures:

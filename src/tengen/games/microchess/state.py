@@ -254,7 +254,9 @@ class State(EqualByGame):
         return to_san(self, move)
 
     def parse_move(self, text: str) -> int:
-        """The move of a text, the UCI way or as chess players write it; ValueError if none of the legal moves fits."""
+        """The move of a text, `resign`, the UCI way or as chess players write it; ValueError if no legal move fits."""
+        if text.strip().lower() == "resign":
+            return RESIGN
         try:
             return from_uci(text)
         except ValueError:
