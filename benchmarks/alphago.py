@@ -24,7 +24,7 @@ from tengen.encode.registry import get_encoder
 from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.nets.bundled import bundled_models
 from tengen.nets.evaluator import load_evaluator
 from tengen.search.fast_model import load_fast_policy

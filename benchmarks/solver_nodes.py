@@ -14,7 +14,7 @@ import math
 from tengen.agents.registry import load_agent
 from tengen.games import go
 from tengen.solve.go_solver import Claim, Solver
-from tengen.solve.leaf_workers import leaf_workers
+from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
 from tengen.workers.local import LocalWorkers
 

@@ -220,7 +220,7 @@ def _encode(size: int, encoder: str) -> Callable[[], int]:
 def _self_play(size: int) -> Callable[[], int]:
     """Games of a bundled network against itself: simulations/s, network included."""
     from tengen.encode.game_spec import GameSpec
-    from tengen.games.go.options import GoOptions
+    from tengen.games.go.rules import GoOptions
     from tengen.learn.selfplay import SelfPlayWorker
     from tengen.learn.selfplay_settings import SelfPlaySettings
     from tengen.nets.model import load_model

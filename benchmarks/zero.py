@@ -22,14 +22,13 @@ from rich.progress import track
 from rich.table import Table
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.selfplay import SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator
-from tengen.nets.network import Network, build_network
+from tengen.nets.network import Network, TorchEvaluator, build_network
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator
 from tengen.nets.quantize import calibrate
-from tengen.nets.torch_evaluator import TorchEvaluator
 
 PEERS = {"mctx + pgx": "mctx_pgx.py", "OpenSpiel AlphaZero": "openspiel_alphazero.py"}
 _NAMES = {"Tengen": "Tengen, int8", "openvino": "OpenVINO, floats", "torch": "PyTorch, channels_last"}

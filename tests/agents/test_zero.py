@@ -18,7 +18,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network

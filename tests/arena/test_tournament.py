@@ -13,7 +13,7 @@ from tengen.arena.match import opening
 from tengen.arena.results import GameResult, MatchFolderError
 from tengen.arena.standings import Standings
 from tengen.arena.tournament import Entrant, Tournament, run_tournament, saved_results
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.tictactoe.game import GAME as TICTACTOE
 
 LoadFake = Callable[..., Agent]

@@ -18,10 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.data.download import ArchiveSite, download_kgs
+from tengen.data.download import ArchiveSite, FolderInUse, Manifest, download_kgs, read_manifest
 from tengen.data.fetch import DownloadError, PartFile, Patience, Unreachable, Watcher, fetch_file, fetch_page
 from tengen.data.kgs_index import parse_index
-from tengen.data.manifest import FolderInUse, Manifest, read_manifest
 
 from ..program import COMMAND
 from .record_site import MIDDLE, NEWEST, OLDEST, Handler, Site, archive, cut, fail, hold, instead
@@ -212,7 +211,7 @@ def test_good_archives_are_believed_after_a_look_when_the_manifest_is_lost(
 def test_a_remembered_archive_is_not_read_again(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch(site, tmp_path)
     monkeypatch.setattr("tengen.data.download.verify_archive", None)
-    monkeypatch.setattr("tengen.data.manifest.sha256_of", None)
+    monkeypatch.setattr("tengen.data.download.sha256_of", None)
     fetch(site, tmp_path)
 
 

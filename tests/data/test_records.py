@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tengen.data import records
 from tengen.data.archives import MAX_RECORD_BYTES
-from tengen.data.facts import komi_of, rank_of, result_of, year_of
-from tengen.data.records import RecordedGame, Rejected, read_game
+from tengen.data.records import RecordedGame, Rejected, komi_of, rank_of, read_game, result_of, year_of
 from tengen.games.go import BLACK, PASS, WHITE, to_gtp
 from tengen.games.go.positions import WHITE_BIT, encode_move
 from tengen.games.go.sgf import MAX_MOVES, read_record, write_sgf

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.data.verification import BrokenArchive, count_records, verify_archive
+from tengen.data.download import BrokenArchive, count_records, verify_archive
 
 FORMATS = ["tar.gz", "tar.bz2", "zip"]
 TRUNCATED = Path(__file__).parents[3] / "shared" / "data" / "kgs-truncated" / "KGS-2005-19-13941-.tar.gz"

@@ -11,7 +11,7 @@ from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
-from tengen.games.go.guided import CANDIDATES, guided_move
+from tengen.games.go.playout import CANDIDATES, guided_move
 from tengen.games.go.positions import GameMoves, encode_move
 from tengen.games.go.sgf import SgfError, read_sgf
 

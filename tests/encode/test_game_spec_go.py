@@ -11,7 +11,7 @@ from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 
 from ..games.go.positions import pick, random_game, state_from
 

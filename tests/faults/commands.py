@@ -226,8 +226,8 @@ def _proven(folder: Path) -> Result:
 
     certificate = Certificate.load(folder / "proof.safetensors")
     check(certificate)
-    promise = certificate.promise
-    return {"color": promise.color, "margin": promise.margin}
+    statement = certificate.statement
+    return {"color": statement.color, "margin": statement.margin}
 
 
 def _tables(inputs: Inputs) -> list[str]:

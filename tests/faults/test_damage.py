@@ -15,7 +15,6 @@ from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.build import build_dataset
 from tengen.data.dataset import GAMES_FILE, Dataset
 from tengen.games.go.game import GAME
-from tengen.games.microchess.tables_build import build_tables
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.generations_games import GenerationFolder, GenerationGames, play_in_threads
 from tengen.learn.reinforce_games import Experience, GameFolder
@@ -25,7 +24,8 @@ from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_positions import ValuePositions
 from tengen.nets.model_file import ModelCard, read_model, save_model
 from tengen.nets.network import build_network
-from tengen.solve.table import load_table, new_table, save_table, store
+from tengen.solve.endgame_build import build_tables
+from tengen.solve.transposition_table import load_table, new_table, save_table, store
 
 from ..data.packed_games import loose, records
 

@@ -15,10 +15,10 @@ from tengen._files import sole_use
 from tengen.arena.results import MatchFolder
 from tengen.data import build
 from tengen.data.build import BuildError, build_dataset
-from tengen.data.manifest import Manifest
+from tengen.data.download import Manifest
 from tengen.games.go.game import GAME
-from tengen.games.microchess.tables_build import build_tables
 from tengen.learn.run_directory import RunDirectory
+from tengen.solve.endgame_build import build_tables
 
 from ..data.packed_games import records, tar
 

@@ -10,11 +10,10 @@ from tengen.agents.registry import load_agent
 from tengen.arena.match import Match, run_match, saved_results
 from tengen.data.build import build_dataset
 from tengen.games import go
-from tengen.games.go.options import GoOptions
-from tengen.games.microchess.tables_file import open_table, write_table
-from tengen.games.microchess.tables_index import layout_of
-from tengen.games.microchess.tables_material import Material
+from tengen.games.go.rules import GoOptions
 from tengen.learn.run_directory import RunDirectory, read_metrics
+from tengen.solve.endgame_index import Material, layout_of
+from tengen.solve.endgame_tables import open_table, write_table
 from tengen.web.storage import PlayedGame, StoredGames, new_id
 
 from ..data.packed_games import records, tar

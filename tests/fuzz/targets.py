@@ -17,7 +17,7 @@ from tengen.data.archives import iter_records
 from tengen.data.kgs_index import parse_index, parse_years
 from tengen.data.records import read_game
 from tengen.games import microchess
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import SgfError, read_sgf, write_sgf
 from tengen.games.microchess.record import from_pgn
 from tengen.nets.model_file import ModelCard, ModelFileError, read_card, read_model, save_model

@@ -17,9 +17,8 @@ from starlette.datastructures import Headers
 
 from tengen.agents.registry import read_spec
 from tengen.agents.uci import _option
-from tengen.data.facts import handicap_of, komi_of, rank_of, result_of, year_of
 from tengen.data.kgs_index import parse_index, parse_years
-from tengen.data.records import read_game
+from tengen.data.records import handicap_of, komi_of, rank_of, read_game, result_of, year_of
 from tengen.games import microchess
 from tengen.games.go.sgf import read_sgf, rules_of
 from tengen.games.microchess.record import from_pgn

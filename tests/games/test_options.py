@@ -3,7 +3,7 @@
 import pytest
 
 from tengen.games.game import game_names, get_game
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 
 
 def test_texts_and_values_give_the_same_options() -> None:

@@ -12,7 +12,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn import duel as duels
 from tengen.learn.duel import DuelResult, duel, policy_duel
 from tengen.nets.model_file import ModelCard, save_model

@@ -12,7 +12,7 @@ import torch
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.game import get_game
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.reinforce import ReinforceProgress, learn_reinforce
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.reinforce_games import (

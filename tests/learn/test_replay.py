@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
 from tengen.learn.replay import ReplayMemory, pack, window_size

@@ -7,7 +7,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.coordinates import from_gtp
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.replay import pack
 from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings

@@ -11,7 +11,7 @@ from tengen.games import go
 from tengen.games.game import get_game
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.batch import BatchedGo
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
 from tengen.learn.selfplay_settings import SelfPlaySettings
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from tengen.cli.main import app
 from tengen.encode.go import get_go_encoder
 from tengen.games.go.batch import BatchedGo
-from tengen.games.go.options import GoOptions
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
+from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader
 from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.training import TrainingProgress

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from tengen.cli.main import app
 from tengen.encode.go import get_go_encoder
 from tengen.games.game import open_batch
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader
 from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_error import NETWORK, ValueErrors, draw_value_errors, measure_value_error, set_up

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tengen.encode.game_spec import GameSpec
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.checkpoint import CheckpointError
 from tengen.learn.optimizers import DivergedError
 from tengen.learn.replay import ReplayBatch, ReplayMemory, pack

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tengen.arena.match import Match, first_of, play_match_game
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
 from tengen.games.state import FIRST, NOBODY, SECOND

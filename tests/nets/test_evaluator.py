@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tengen.nets.evaluator import Evaluator, load_evaluator, rounded_up
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.network import TorchEvaluator
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator
 from tengen.nets.registry import parse_network
-from tengen.nets.torch_evaluator import TorchEvaluator
 
 from .networks import BOARDS, SPECS, lived_in, some_planes
 

@@ -18,7 +18,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.encode.registry import get_encoder
 from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, PASS, WHITE
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.search.leaves import (
     Leaves,
     MixedEvaluation,

@@ -11,9 +11,8 @@ from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.games.go.coordinates import to_cell
-from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_eye
-from tengen.games.go.rules import RULES
+from tengen.games.go.rules import RULES, GoOptions
 from tengen.games.go.score import area
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.fast_model import FastPolicy, load_fast_policy

@@ -9,7 +9,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games import microchess
 from tengen.games.game import open_batch
 from tengen.games.go import BLACK, PASS
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.leaves import (
     KnownPositions,

@@ -9,7 +9,7 @@ from tengen.encode.alphago import SENSIBLENESS
 from tengen.games import go
 from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, WHITE
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
 from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, draw_actions, final_results, play_to_end

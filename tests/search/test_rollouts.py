@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tengen.encode import get_encoder
 from tengen.games.game import get_game
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
 from tengen.search.leaves import new_leaves

@@ -6,7 +6,7 @@ import pytest
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.search.evaluation_cache import new_cache
 from tengen.search.gumbel import GumbelParameters
 from tengen.search.puct import PuctParameters

@@ -6,11 +6,10 @@ import pytest
 from tengen.encode import get_encoder
 from tengen.games import go
 from tengen.games.game import get_game, open_batch
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.options import Options
 from tengen.games.tictactoe.game import TicTacToeOptions
-from tengen.nets.network import Network, build_network
-from tengen.nets.torch_evaluator import TorchEvaluator
+from tengen.nets.network import Network, TorchEvaluator, build_network
 from tengen.search.leaves import AfterMoves, NetworkEvaluation, PolicyAndValue, UniformPolicy
 from tengen.search.policy_play import final_results
 from tengen.search.puct import Puct, PuctParameters

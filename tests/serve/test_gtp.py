@@ -23,7 +23,7 @@ from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, from_gtp
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.serve.gtp import COMMANDS, GtpServer
 from tengen.serve.gtp_game import handicap_places
 from tengen.serve.gtp_protocol import LONGEST_LINE, parse_line

@@ -16,7 +16,7 @@ from tengen.agents.analysis import Analysis, MoveAnalysis, Watcher
 from tengen.agents.registry import load_agent
 from tengen.games import go
 from tengen.games.go import PASS, from_gtp
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.serve.gtp import GtpServer
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, parse_request
 from tengen.serve.gtp_protocol import parse_line

@@ -1,7 +1,7 @@
 """The checker, slowly: by `go.State` and sets of points, in Python. `solve.check` must say the same.
 
 From the first position, the player's move is looked up and played, and then every move of the opponent's. A line may
-end when the game is over and the margin is kept, or when enough points are safe (the definition is in `solve.safety`,
+end when the game is over and the margin is kept, or when enough points are safe (the definition is in `solve.bitboard`,
 the proof in docs/solver.md; here it is written out once more, slowly). Positions are walked from once.
 
 Superko comes last: `slow_repetition` follows the lines that could repeat a position, with their history.
@@ -16,7 +16,7 @@ import numpy as np
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
 from tengen.solve.certificate import Certificate, board_images, mark_of, without_history
-from tengen.solve.check import CertificateError
+from tengen.solve.check_positions import CertificateError
 
 from .slow_repetition import Node, RepetitionError, check_repetition
 
@@ -25,19 +25,19 @@ Points = frozenset[int]
 
 def check(certificate: Certificate) -> None:
     """Walk through the whole strategy; CertificateError at the first fault."""
-    promise = certificate.promise
-    start = promise.state
+    statement = certificate.statement
+    start = statement.state
     root = _name(start)
     todo, nodes = [(start, root)], dict[Hashable, Node]()
     while todo:
         state, name = todo.pop()
         if name in nodes:
             continue
-        node = nodes[name] = Node(state.stones.tobytes(), state.to_play == promise.color)
-        if is_kept(state, promise.color, promise.margin):
+        node = nodes[name] = Node(state.stones.tobytes(), state.to_play == statement.color)
+        if is_kept(state, statement.color, statement.margin):
             continue
         if state.is_over:
-            raise CertificateError(f"{_line(state)}: the game is over and the margin is less than {promise.margin}")
+            raise CertificateError(f"{_line(state)}: the game is over and the margin is less than {statement.margin}")
         for move in [_own_move(certificate, state)] if node.own else replies_of_each_kind(state):
             after = after_move(state, move)
             node.steps.append((_name(after), move == go.PASS))

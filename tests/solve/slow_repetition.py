@@ -1,4 +1,4 @@
-"""`solve.repetition` for `slow_checker`: on a graph in Python, with strongly connected sets found by itself (Kosaraju).
+"""`solve.check` for `slow_checker`: on a graph in Python, with strongly connected sets found by itself (Kosaraju).
 
 A strategy is a graph: nodes are positions, with the stones on the board and who is to move; steps are the player's one
 move or all of the opponent's. Superko asks what stood on the board before, so it matters only where steps lead back to

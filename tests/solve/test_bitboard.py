@@ -6,8 +6,7 @@ import pytest
 from tengen.games import go
 from tengen.games.go.legality import POSITION_REPEATED, REASONS
 from tengen.games.go.rules import RULES, RuleSet
-from tengen.solve.bitboard import board_points, legal_points, margin, play
-from tengen.solve.symmetry import image, position_key
+from tengen.solve.bitboard import board_points, image, legal_points, margin, play, position_key
 
 FREE = RuleSet("free", "simple", True, "area", 0.5, removes_dead=False)
 RULE_SETS = [*RULES.values(), FREE]

@@ -11,11 +11,12 @@ from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.bitboard import board_points
 from tengen.solve.bitboard import count as count_points
-from tengen.solve.certificate import Certificate, Promise
-from tengen.solve.check import CertificateError, check
+from tengen.solve.bitboard import safe_points as fast_safe_points
+from tengen.solve.certificate import Certificate, Statement
+from tengen.solve.check import check
+from tengen.solve.check_positions import CertificateError
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, points_of
-from tengen.solve.safety import safe_points as fast_safe_points
 
 from .slow_checker import board_of, safe_points
 from .test_bitboard import random_states
@@ -39,7 +40,7 @@ def test_the_proof_of_3x3_is_accepted(rules: str, tmp_path: Path) -> None:
     certificate = proof(3, rules, go.BLACK, 9)
     certificate.save(tmp_path / "proof.safetensors")
     loaded = Certificate.load(tmp_path / "proof.safetensors")
-    assert loaded.promise == certificate.promise
+    assert loaded.statement == certificate.statement
     checked = check(loaded)
     assert checked.positions == len(certificate.keys) > 10
     assert checked.ended > 0
@@ -47,12 +48,12 @@ def test_the_proof_of_3x3_is_accepted(rules: str, tmp_path: Path) -> None:
 
 def test_a_proof_of_too_much_is_refused(nine_points: Certificate) -> None:
     with pytest.raises(CertificateError):
-        check(replace(nine_points, promise=replace(nine_points.promise, margin=10)))
+        check(replace(nine_points, statement=replace(nine_points.statement, margin=10)))
 
 
 def test_a_proof_for_the_other_player_is_refused(nine_points: Certificate) -> None:
     with pytest.raises(CertificateError):
-        check(replace(nine_points, promise=replace(nine_points.promise, color=go.WHITE)))
+        check(replace(nine_points, statement=replace(nine_points.statement, color=go.WHITE)))
 
 
 def test_a_proof_with_a_missing_position_is_refused(nine_points: Certificate) -> None:
@@ -77,16 +78,16 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_rules_that_count_territory_are_refused_as_the_solver_refuses_them(tmp_path: Path) -> None:
-    promise = Promise(2, "japanese", 0.5, go.BLACK, -4, go.BLACK)
-    Certificate(promise, np.empty(0, np.int64), np.empty(0, np.int8)).save(tmp_path / "proof.safetensors")
+    statement = Statement(2, "japanese", 0.5, go.BLACK, -4, go.BLACK)
+    Certificate(statement, np.empty(0, np.int64), np.empty(0, np.int8)).save(tmp_path / "proof.safetensors")
     with pytest.raises(ValueError, match="under japanese rules, which count territory: only area can be proven"):
         Certificate.load(tmp_path / "proof.safetensors")
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(3, np.int64), np.zeros((3, 1), np.int8), np.zeros(2, np.int8)])
 def test_moves_of_another_kind_are_refused(wrong: NDArray[np.generic], tmp_path: Path) -> None:
-    promise = Promise.about(go.State.new(3, "chinese", 0.5), go.BLACK, 9)
-    Certificate(promise, np.arange(3), wrong).save(tmp_path / "proof.safetensors")  # type: ignore[arg-type]
+    statement = Statement.about(go.State.new(3, "chinese", 0.5), go.BLACK, 9)
+    Certificate(statement, np.arange(3), wrong).save(tmp_path / "proof.safetensors")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="of another kind"):
         Certificate.load(tmp_path / "proof.safetensors")
 

@@ -10,14 +10,35 @@ from scipy.sparse.csgraph import connected_components
 from tengen.games import go
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.rules import get_rules
-from tengen.solve.certificate import Certificate, Promise, mark_of, position_code
-from tengen.solve.check import CertificateError, check
-from tengen.solve.check_circles import NOWHERE, Steps, connected_sets
-from tengen.solve.check_moves import KEPT, LOST, NO_POSITION, Question, answer, least_image, new_work, replies
+from tengen.solve.certificate import Certificate, Statement, mark_of, position_code
+from tengen.solve.check import (
+    NOWHERE,
+    Lines,
+    Node,
+    RepetitionError,
+    Steps,
+    check,
+    check_repetition,
+    check_start,
+    connected_sets,
+    ordered_sets,
+)
+from tengen.solve.check_positions import (
+    KEPT,
+    LOST,
+    NO_POSITION,
+    CertificateError,
+    Question,
+    answer,
+    check_entries,
+    least_image,
+    new_work,
+    question_of,
+    replies,
+)
 from tengen.solve.extract import SolutionStrategy, extract
 from tengen.solve.go_solver import Claim, point_of, position_of
-from tengen.solve.retrograde import solve_board
-from tengen.solve.solution import Solution
+from tengen.solve.retrograde import Solution, solve_board
 
 from . import slow_checker
 from .test_retrograde import AREA_RULES, games_with_marks
@@ -35,7 +56,7 @@ def point_of_cell(cell: int, size: int) -> int:
 
 
 def result(state: go.State, question: Question) -> int:
-    """What `check_moves` should say of the position after a move."""
+    """What `check_positions` should say of the position after a move."""
     if slow_checker.is_kept(state, question.color, question.margin):
         return KEPT
     return LOST if state.is_over else number_of(state)
@@ -130,7 +151,7 @@ def slow_strategy(solution: Solution, margin: int, rng: np.random.Generator) -> 
             moves = [go.PASS if found[key] < 0 else int(points[found[key]])]
         todo += [slow_checker.after_move(state, move) for move in moves]
     keys = np.array(sorted(found), np.int64)
-    return Certificate(Promise.about(start, go.BLACK, margin), keys, np.array([found[int(k)] for k in keys], np.int8))
+    return Certificate(Statement.about(start, go.BLACK, margin), keys, np.array([found[int(k)] for k in keys], np.int8))
 
 
 @pytest.mark.parametrize("rules", AREA_RULES)
@@ -168,3 +189,83 @@ def test_positions_out_of_order_are_refused() -> None:
     proof = extract(SolutionStrategy(solve_board(3, state.rules), claim), state)
     with pytest.raises(CertificateError, match="not in order"):
         check(replace(proof, keys=proof.keys[::-1].copy()))
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "aga"])
+def test_no_line_repeats_stones_where_there_is_an_order(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    solution = solve_board(3, get_rules(rules))
+    ordered = spoiled = 0
+    for seed in range(12):
+        certificate = slow_strategy(solution, 9, np.random.default_rng(seed))
+        question = question_of(certificate)
+        entries, starts = check_entries(certificate, question), check_start(certificate, question)
+        with monkeypatch.context() as patch:
+            patch.setattr("tengen.solve.check.ordered_sets", lambda *_: set())
+            lines = Lines(certificate, question, entries, starts)
+        is_circle = np.bincount(lines.sets) > 1
+        found = ordered_sets(lines.steps, lines.sets, is_circle, np.append(entries.ends > 0, False))
+        for number, doors in lines.doors().items():
+            try:
+                check_repetition(doors, lines.node, get_rules(rules), most=300_000)
+            except RepetitionError as error:
+                assert number not in found or "too many" in str(error)
+                spoiled += 1
+            ordered += number in found
+    assert ordered > 10
+    assert spoiled > 0
+
+
+@pytest.mark.parametrize("may_end", [False, True])
+def test_an_opponent_without_other_moves_is_looked_at(may_end: bool) -> None:
+    """Entry 0 moves from board 0 to 1; the only reply brings back board 0, where entry 1 ends the line. Superko forbids
+    the reply, and with forced play the opponent passes instead: unless it has another move, which ends the line."""
+    steps = Steps(*(np.array(each, np.int32) for each in ([0, 0], [1, NOWHERE], [0, 1, 1], [1])))  # type: ignore[arg-type]
+    sets = connected_sets(steps, 2)
+    assert sets[0] == sets[1]
+    found = ordered_sets(steps, sets, np.bincount(sets) > 1, np.array([may_end, True]))
+    assert found == ({int(sets[0])} if may_end else set())
+
+
+def follow(*lines: str, situational: bool = False, forced: bool = False, most: int = 1000) -> None:
+    """Follow a strategy from its first position. `a! b c`: the player moves at a, to b or c; without the sign the
+    opponent does. `=b` is a pass, `.` the end of a line. All positions are in one set, but for z."""
+    nodes: dict[str, Node[str]] = {"z": Node("Z", True, None)}
+    for line in lines:
+        name, *targets = line.split()
+        steps = [(None if target == "." else target.lstrip("="), target.startswith("=")) for target in targets]
+        nodes[name.rstrip("!")] = Node(name[0].upper(), name.endswith("!"), 0, list(steps))
+    rules = replace(get_rules("chinese"), ko="situational" if situational else "positional", forced_play=forced)
+    check_repetition([lines[0].split()[0].rstrip("!")], lambda name: nodes[name], rules, most)
+
+
+def test_lines_without_circles_are_accepted() -> None:
+    follow("a! b", "b c d", "c! .", "d! z", forced=True)
+
+
+def test_a_move_of_the_players_that_repeats_a_position_is_refused() -> None:
+    with pytest.raises(RepetitionError, match="player's move"):
+        follow("a b", "b! c", "c d", "d! a1", "a1 .", forced=True)
+
+
+def test_where_the_turn_counts_the_same_stones_with_the_other_to_move_are_no_repetition() -> None:
+    follow("a b", "b! c", "c d", "d! a1", "a1! e", "e .", situational=True, forced=True)
+
+
+def test_a_move_of_the_opponents_that_repeats_a_position_is_illegal_and_does_no_harm() -> None:
+    follow("a! b", "b c e", "c! d", "d a e", "e! .", forced=True)
+
+
+def test_unless_the_opponent_has_no_other_and_may_pass_for_that() -> None:
+    circle = "a! b", "b c e", "c! d", "d a", "e! ."
+    with pytest.raises(RepetitionError, match="may pass"):
+        follow(*circle, forced=True)
+    follow(*circle)
+
+
+def test_passes_repeat_nothing() -> None:
+    follow("a! =a1", "a1 b", "b! c", "c =c1", "c1! d", "d .")
+
+
+def test_too_many_lines_are_said_to_be_too_many() -> None:
+    with pytest.raises(RepetitionError, match="too many"):
+        follow("a! b", "b c", "c! .", most=2)

@@ -5,12 +5,11 @@ import pytest
 
 from tengen.games import go
 from tengen.games.go.rules import get_rules
-from tengen.solve.bitboard import board_points, count
+from tengen.solve.bitboard import board_points, count, safe_points
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, guaranteed, solve
 from tengen.solve.retrograde import solve_board
-from tengen.solve.safety import safe_points
 
 from .slow_solver import Position, all_stones, positions, wins_with_history, won
 from .test_bitboard import random_states

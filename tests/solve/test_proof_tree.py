@@ -14,7 +14,7 @@ from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.proof_tree import ProofTree, Search
-from tengen.solve.table import INFINITY, new_table, probe, store
+from tengen.solve.transposition_table import INFINITY, new_table, probe, store
 
 
 def tree_of(size: int, rules: str, margin: int, color: int = go.BLACK) -> ProofTree:

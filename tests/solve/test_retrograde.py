@@ -5,15 +5,12 @@ import pytest
 
 from tengen.games import go
 from tengen.games.go.rules import RuleSet, get_rules
-from tengen.solve.bitboard import board_points
+from tengen.solve.bitboard import board_points, forbidden, safe_points
 from tengen.solve.certificate import mark_of
 from tengen.solve.check import check
 from tengen.solve.extract import SolutionStrategy, extract
 from tengen.solve.go_solver import Claim, bit_of, guaranteed, point_of, position_of
-from tengen.solve.marks import forbidden
-from tengen.solve.retrograde import solve_board
-from tengen.solve.safety import safe_points
-from tengen.solve.solution import Position, Solution
+from tengen.solve.retrograde import Position, Solution, solve_board
 
 from .slow_checker import replies
 from .slow_solver import Position as SlowPosition

@@ -8,8 +8,7 @@ import pytest
 from sgfmill import sgf_grammar
 
 from tengen.games.go import BLACK, EMPTY, WHITE
-from tengen.games.go.sgf import read_sgf
-from tengen.games.go.sgf_encoding import decoded, detected
+from tengen.games.go.sgf import decoded, detected, read_sgf
 from tengen.serve.review import PositionEstimate
 from tengen.web.study import Study, read_study
 

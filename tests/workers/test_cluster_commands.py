@@ -10,7 +10,7 @@ import pytest
 from tengen.arena.match import Match, run_match
 from tengen.data.build import build_dataset
 from tengen.games import go
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.generations_config import preset_config
 from tengen.learn.generations_games import GenerationFolder, GenerationPlayer, play_by_workers, play_in_threads
 from tengen.learn.reinforce_games import PolicyWorker, play_games
@@ -18,7 +18,7 @@ from tengen.nets.bundled import find_model
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
-from tengen.solve.leaf_workers import leaf_workers
+from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
 from tengen.workers.calls import Hosts
 from tengen.workers.ray_workers import ray_hosts

@@ -7,8 +7,7 @@ from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.games import go
 from tengen.games.state import AnyState
 from tengen.solve.go_solver import Solver, guaranteed, point_of, position_of, winning_claims
-from tengen.solve.retrograde import MAX_SIZE, solve_board
-from tengen.solve.solution import Choice, Solution
+from tengen.solve.retrograde import MAX_SIZE, Choice, Solution, solve_board
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,12 @@ class ExactAgent:
         lost = not won and solver.prove(state, other, nodes=self._settings.nodes)
         nodes = solver.nodes - before
         legal = set(state.legal_moves())
-        outlook = [one for one in solver.outlook(state, other if lost else own) if one.move in legal]
-        if not outlook:
+        estimates = [one for one in solver.estimates(state, other if lost else own) if one.move in legal]
+        if not estimates:
             return Decision(state.legal_moves()[0], note="superko forbids all that was searched", nodes=nodes)
-        best = max(outlook, key=lambda one: one.rank) if lost else min(outlook, key=lambda one: (one.work, one.rank))
+        best = (
+            max(estimates, key=lambda one: one.rank) if lost else min(estimates, key=lambda one: (one.work, one.rank))
+        )
         value, note = (1.0, f"won: {own}") if won else (0.0, f"lost: {other}") if lost else (None, "undecided")
         return Decision(best.move, value, pv=(best.move,), note=note, nodes=nodes)
 

@@ -13,10 +13,9 @@ from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.encode.registry import get_encoder
 from tengen.games.state import AnyState
 from tengen.nets.bundled import bundled_models, find_model
-from tengen.nets.evaluator import load_evaluator
+from tengen.nets.evaluator import load_evaluator, load_ownership
 from tengen.nets.model import Model
 from tengen.nets.model_file import ModelCard, read_card
-from tengen.nets.ownership import load_ownership
 
 CACHE = 1 << 15
 """Positions whose evaluation is remembered."""

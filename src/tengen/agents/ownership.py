@@ -26,7 +26,7 @@ from tengen.search.status import playout_ownership
 
 if TYPE_CHECKING:
     from tengen.encode.encoder import Encoder
-    from tengen.nets.ownership import OwnershipEvaluator
+    from tengen.nets.evaluator import OwnershipEvaluator
 
 _MOST_MOVES = 10  # of a position that are asked about
 _LONGEST_LINE = 8  # positions of a line that are asked about

@@ -24,12 +24,12 @@ from tengen.agents.search_agent import SearchParts
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of
 from tengen.games.microchess.board import CASTLING, TO_PLAY
-from tengen.games.microchess.tables import UNKNOWN, Tables
-from tengen.games.microchess.tables_material import MAX_PIECES
 from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.leaves import KnownPositions, LeafEvaluation, Leaves, NetworkEvaluation
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rule import SearchRule
+from tengen.solve.endgame_index import MAX_PIECES
+from tengen.solve.endgame_tables import UNKNOWN, Tables
 
 _PLANNED = 20_000_000  # simulations times actions compared that a schedule of Gumbel search may have
 

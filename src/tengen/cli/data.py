@@ -251,8 +251,7 @@ def show(
 
     [cyan]tengen data show datasets/kgs --game 1234 --svg board.svg[/cyan]
     """
-    from tengen.data.dataset import Dataset, DatasetError
-    from tengen.data.position import position_of
+    from tengen.data.dataset import Dataset, DatasetError, position_of
     from tengen.games.go.draw import board_svg
 
     dataset = Dataset.open(folder)

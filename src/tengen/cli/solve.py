@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tengen.games.go import State
     from tengen.solve.extract import Strategy
     from tengen.solve.go_solver import Claim
-    from tengen.solve.solution import Solution
+    from tengen.solve.retrograde import Solution
 
 PROOF_FILE = "proof.safetensors"
 
@@ -82,7 +82,7 @@ def go(
     from tengen.learn.run_directory import RunDirectory
     from tengen.solve.extract import TableStrategy
     from tengen.solve.go_solver import Solver, winning_claims
-    from tengen.solve.leaf_workers import leaf_workers
+    from tengen.solve.leaf_search import leaf_workers
     from tengen.solve.retrograde import MAX_SIZE
 
     state = _after(rules_of_go.State.new(size, rules, komi), moves)
@@ -238,15 +238,15 @@ def check(
 
     from tengen.games import go
     from tengen.solve.certificate import Certificate
-    from tengen.solve.check import CertificateError
     from tengen.solve.check import check as check_certificate
+    from tengen.solve.check_positions import CertificateError
 
     console = Console(highlight=False)
     proof = Certificate.load(certificate)
-    promise = proof.promise
-    player = "Black" if promise.color == go.BLACK else "White"
-    console.print(promise.state)
-    console.print(f"Claim      {player} by {promise.margin} or more, under {promise.rules} rules without komi")
+    statement = proof.statement
+    player = "Black" if statement.color == go.BLACK else "White"
+    console.print(statement.state)
+    console.print(f"Claim      {player} by {statement.margin} or more, under {statement.rules} rules without komi")
     total = len(proof.keys)
     try:
         with Progress() as progress:

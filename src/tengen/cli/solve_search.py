@@ -21,7 +21,7 @@ from tengen.games.go import State
 from tengen.learn.run_directory import RunDirectory
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.proof_tree import Guide, ProofTree, Search
-from tengen.solve.table import load_table, save_table
+from tengen.solve.transposition_table import load_table, save_table
 from tengen.workers.calls import WorkerError, Workers
 
 _FIRST_BUDGET = 1_000_000

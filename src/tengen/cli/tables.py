@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tengen.games import microchess
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_file import TableFacts
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
+    from tengen.solve.endgame_tables import TableFacts, Tables
 
 _LINE_PLIES = 24  # of the line of best play that is shown
 
@@ -52,9 +51,9 @@ def build(
 
     _only_microchess(game)
 
-    from tengen.games.microchess.tables import tables_folder
-    from tengen.games.microchess.tables_build import build_tables
-    from tengen.games.microchess.tables_material import Material, all_materials
+    from tengen.solve.endgame_build import build_tables
+    from tengen.solve.endgame_index import Material, all_materials
+    from tengen.solve.endgame_tables import tables_folder
 
     folder = out or tables_folder()
     fresh, solved = 0, 2
@@ -104,9 +103,9 @@ def check(
 
     _only_microchess(game)
 
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_check import check_tables
-    from tengen.games.microchess.tables_material import all_materials
+    from tengen.solve.endgame_check import check_tables
+    from tengen.solve.endgame_index import all_materials
+    from tengen.solve.endgame_tables import Tables
 
     tables = Tables.open(folder, double_step)
     pieces = max(3, tables.pieces) if pieces is None else pieces
@@ -153,8 +152,8 @@ def show(
     from rich.console import Console
 
     from tengen.games import microchess
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
+    from tengen.solve.endgame_tables import Tables
 
     console = Console(highlight=False, soft_wrap=True)
     tables = Tables.open(folder, double_step)
@@ -171,7 +170,7 @@ def show(
 
 
 def _show_material(console: "Console", tables: "Tables", material: "Material") -> None:
-    from tengen.games.microchess.tables_check import longest_mate
+    from tengen.solve.endgame_check import longest_mate
 
     if not material.has_table:
         console.print(f"{material.name} is {material.turned.name} with the colours swapped:")
@@ -186,7 +185,7 @@ def _show_material(console: "Console", tables: "Tables", material: "Material") -
 
 def _no_table(tables: "Tables", state: "microchess.State") -> str:
     """Why a position has no value, and what to do about it."""
-    from tengen.games.microchess.tables_material import MAX_PIECES
+    from tengen.solve.endgame_index import MAX_PIECES
 
     pieces = int((state.squares != 0).sum())
     if pieces > MAX_PIECES:
@@ -228,16 +227,15 @@ def judge(
     from rich.table import Column, Table
 
     from tengen.arena.statistics import wilson_interval
-    from tengen.games.microchess.tables import Tables
-    from tengen.games.microchess.tables_judge import JudgedMove, judge_games
+    from tengen.solve.endgame_tables import EvaluatedMove, Tables, evaluate_games
 
-    moves: dict[str, list[JudgedMove]] = defaultdict(list)
+    moves: dict[str, list[EvaluatedMove]] = defaultdict(list)
     opened: dict[bool, Tables] = {}
     read = 0
     for state, names in _read(games):
         tables = opened.setdefault(state.double_step, Tables.open(folder, state.double_step))
         read += 1
-        for move in judge_games(tables, [state]):
+        for move in evaluate_games(tables, [state]):
             moves[names[move.player - 1]].append(move)
     if not read:
         raise ValueError(f"no game under standard rules is in {', '.join(map(str, games))}")
@@ -289,7 +287,7 @@ def _show_facts(console: "Console", facts: "list[TableFacts]", double_step: bool
     """Sum up tables by the number of pieces."""
     from rich.table import Table
 
-    from tengen.games.microchess.tables_material import Material
+    from tengen.solve.endgame_index import Material
 
     columns = ("pieces", "tables", "positions", "won", "drawn", "lost", "longest mate")
     table = Table(*columns, title=_title(double_step), title_justify="left")

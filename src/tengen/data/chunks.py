@@ -3,11 +3,13 @@
 A chunk depends on nothing but its records, and its file appears whole, by a rename, or not at all.
 """
 
+import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from tengen._files import move_into_place
 from tengen.data.archives import RecordFile, RecordSource
-from tengen.data.dataset import RULE_NAMES, SCHEMA
+from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, RULE_NAMES, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
 from tengen.data.records import RecordedGame, Rejected, read_game
 
 CHUNK_RECORDS: Final = 1000
@@ -107,3 +109,166 @@ def _code_lists(codes: list[NDArray[np.uint16]]) -> pa.Array:
     np.cumsum([len(code) for code in codes], out=offsets[1:])
     values = np.concatenate(codes) if codes else np.zeros(0, np.uint16)
     return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values), type=SCHEMA.field("moves").type)
+
+
+# -------------------------------------------------------------------------------------- merging chunks
+# Finished chunks laid end to end as the files of a dataset, each game once.
+#
+# Peak memory is that of one chunk, plus some bytes a game to find duplicates: columns are gathered in files.
+
+DUPLICATE: Final = "duplicate"
+
+
+class Merge:
+    """The chunks of some sources, in order: `chunks[s]` are the files of source s."""
+
+    def __init__(self, chunks: list[list[Path]], work: Path) -> None:
+        """Prepare to merge; `work` is a folder for files in the making."""
+        self._chunks, self._work = chunks, work
+        self._first = self._first_alike()
+        self._row = np.cumsum(self._first == np.arange(len(self._first))) - 1  # of each game that is kept
+
+    def into(self, out: Path, header: dict[str, Any], sources: list[dict[str, Any]]) -> dict[str, Any]:
+        """Write a dataset, the summary last; returns the summary, which begins with `header`."""
+        columns = ColumnFiles(SCHEMA, self._work)
+        reasons: Counter[str] = Counter()
+        described = []
+        with open(self._work / REJECTED_FILE, "w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("source", "reason", "detail"))
+            seen = 0
+            for source, chunks in zip(sources, self._chunks):
+                games = left_out = 0
+                for path in chunks:
+                    batch, rejected = open_chunk(path)
+                    kept, duplicates = self._without_duplicates(batch, seen)
+                    seen += batch.num_rows
+                    columns.append(kept)
+                    table.writerows(rejected + duplicates)
+                    reasons.update(reason for _, reason, _ in rejected + duplicates)
+                    games += kept.num_rows
+                    left_out += len(rejected) + len(duplicates)
+                described.append(source | {"games": games, "rejected": left_out})
+        elements = columns.write(self._work / GAMES_FILE)
+        summary = header | {
+            "checksum": file_checksum(self._work / GAMES_FILE),
+            "games": columns.rows,
+            "positions": elements["moves"],
+            "test_percent": TEST_PERCENT,
+            "rejected": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+            "sources": described,
+        }
+        (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
+        for name in (REJECTED_FILE, GAMES_FILE, SUMMARY_FILE):
+            move_into_place(self._work / name, out / name)
+        return summary
+
+    def _without_duplicates(self, batch: pa.RecordBatch, seen: int) -> tuple[pa.RecordBatch, list[Left]]:
+        """The games of a chunk that were not there before, and a line for each of the others."""
+        numbers = np.arange(seen, seen + batch.num_rows)
+        is_new = self._first[numbers] == numbers
+        names = batch.column("source")
+        duplicates = [
+            (names[int(i)].as_py(), DUPLICATE, f"of game {self._row[self._first[numbers[i]]]}")
+            for i in np.flatnonzero(~is_new)
+        ]
+        return batch.filter(pa.array(is_new)), duplicates
+
+    def _first_alike(self) -> NDArray[np.int64]:
+        """For each game of all chunks, the number of the first with the same digest: itself, if it is new."""
+        parts = [np.zeros(0, np.uint64), *self._digests()]
+        _, first, inverse = np.unique(np.concatenate(parts), return_index=True, return_inverse=True)
+        return first[inverse].astype(np.int64)
+
+    def _digests(self) -> Iterator[NDArray[np.uint64]]:
+        for chunks in self._chunks:
+            for path in chunks:
+                yield open_chunk(path)[0].column("digest").to_numpy()
+
+
+# ------------------------------------------------------------------------------------ columns in files
+# Columns of a table that grow in files, one per buffer, and end up as a single record batch.
+#
+# An Arrow file is usually a row of batches; a dataset wants one, so that the moves of all games are one array. The
+# table may be larger than memory, so its buffers are collected on disk and mapped when they are written.
+
+
+class ColumnFiles:
+    """A table under construction: numbers, dictionaries (all batches with the same one), lists of numbers, strings."""
+
+    def __init__(self, schema: pa.Schema, folder: Path) -> None:
+        """Begin an empty table, with its files in `folder`."""
+        self.rows = 0
+        self._schema = schema
+        self._files = {field.name: folder / f"{field.name}.column" for field in schema}
+        self._ends = {field.name: folder / f"{field.name}.ends" for field in schema if _has_offsets(field.type)}
+        self._lengths = dict.fromkeys(self._ends, 0)
+        self._dictionaries: dict[str, pa.Array] = {}
+        for path in (*self._files.values(), *self._ends.values()):
+            path.write_bytes(b"")
+        for path in self._ends.values():
+            path.write_bytes(np.zeros(1, np.int64).tobytes())
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add the rows of a batch, none of them null."""
+        self.rows += batch.num_rows
+        for field, column in zip(self._schema, batch.columns):
+            name = field.name
+            if name in self._ends:
+                values, ends = _values_and_ends(column)
+                _extend(self._ends[name], ends + self._lengths[name])
+                self._lengths[name] += int(ends[-1]) if len(ends) else 0
+            elif pa.types.is_dictionary(field.type):
+                self._dictionaries[name] = column.dictionary
+                values = column.indices.to_numpy()
+            else:
+                values = column.to_numpy()
+            _extend(self._files[name], values)
+
+    def write(self, path: Path) -> dict[str, int]:
+        """Write the table as an Arrow IPC file with one batch; returns how many elements each list column has."""
+        columns = [self._column(field) for field in self._schema]
+        write_table(path, pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        return dict(self._lengths)
+
+    def _column(self, field: pa.Field) -> pa.Array:
+        data = _mapped(self._files[field.name])
+        if field.name in self._ends:
+            ends = _mapped(self._ends[field.name])
+            if pa.types.is_large_string(field.type):
+                return pa.Array.from_buffers(field.type, self.rows, [None, ends, data])
+            values = pa.Array.from_buffers(field.type.value_type, self._lengths[field.name], [None, data])
+            return pa.Array.from_buffers(field.type, self.rows, [None, ends], children=[values])
+        if pa.types.is_dictionary(field.type):
+            indices = pa.Array.from_buffers(field.type.index_type, self.rows, [None, data])
+            words = self._dictionaries.get(field.name, pa.array([], field.type.value_type))
+            return pa.DictionaryArray.from_arrays(indices, words)
+        return pa.Array.from_buffers(field.type, self.rows, [None, data])
+
+
+def _has_offsets(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_large_list(type_) or pa.types.is_large_string(type_))
+
+
+def _values_and_ends(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The elements of all entries end to end, and where each entry ends."""
+    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    if not len(column):
+        return np.zeros(0, np.uint8), np.zeros(0, np.int64)
+    if pa.types.is_large_string(column.type):
+        data = column.buffers()[2]
+        values = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    else:
+        values = column.values.to_numpy()
+    return values[offsets[0] : offsets[-1]], offsets[1:] - offsets[0]
+
+
+def _extend(path: Path, values: NDArray[Any]) -> None:
+    with open(path, "ab") as file:
+        file.write(np.ascontiguousarray(values).tobytes())
+
+
+def _mapped(path: Path) -> pa.Buffer:
+    if not path.stat().st_size:
+        return pa.py_buffer(b"")
+    return pa.memory_map(str(path)).read_buffer()

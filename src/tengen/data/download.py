@@ -2,20 +2,31 @@
 
 An archive passes through these states, and `kill -9` between or inside them loses nothing:
 
-    NAME.part        under way, see fetch.py
-    NAME.part        complete: read to its end, its games counted (verification.py)
+    NAME.part        under way, see `data.fetch`
+    NAME.part        complete: read to its end, its games counted (`verify_archive`)
     NAME             good, by an atomic rename
-    manifest.json    remembered as good (manifest.py): the next run need not read it again
+    manifest.json    remembered as good (`Manifest`): the next run need not read it again
 
 An archive that fails its check is fetched afresh, then in its other formats.
 """
 
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
 
 import httpx
 
+from tengen._files import remove_cut_off, try_lock, write_atomically
 from tengen.data.fetch import (
     DownloadError,
     PartFile,
@@ -27,8 +38,6 @@ from tengen.data.fetch import (
     open_client,
 )
 from tengen.data.kgs_index import FORMATS, INDEX_URL, Archive, choose_archives, parse_index
-from tengen.data.manifest import Manifest
-from tengen.data.verification import BrokenArchive, verify_archive
 
 TRIES_TO_VERIFY = 2
 """How often an archive is fetched in one format before we believe that it is broken on the server."""
@@ -133,7 +142,7 @@ def _at_mirror(archive: Archive, mirror: str) -> Archive:
     return replace(archive, urls={format: f"{base}/{archive.file_name(format)}" for format in archive.urls})
 
 
-def _find(archive: Archive, manifest: Manifest, watcher: Watcher) -> Path | None:
+def _find(archive: Archive, manifest: "Manifest", watcher: Watcher) -> Path | None:
     """The archive in the folder, in any format, if it is there and good."""
     for format in FORMATS:
         path = manifest.folder / archive.file_name(format)
@@ -151,7 +160,7 @@ def _find(archive: Archive, manifest: Manifest, watcher: Watcher) -> Path | None
     return None
 
 
-def _obtain(client: httpx.Client, archive: Archive, manifest: Manifest, patience: Patience, watcher: Watcher) -> Path:
+def _obtain(client: httpx.Client, archive: Archive, manifest: "Manifest", patience: Patience, watcher: Watcher) -> Path:
     """Fetch an archive in the best format in which it can be had whole; Unavailable or BrokenArchive if in none."""
     errors: list[Unavailable | BrokenArchive] = []
     for format, url in archive.urls.items():
@@ -180,3 +189,184 @@ def _shortfall(failures: Iterable[str], asked: int) -> str:
     reasons = list(failures)
     text = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
     return f"{len(reasons)} of {asked} archives could not be fetched: {text}. The same command tries again."
+
+
+# ---------------------------------------------------------------------------------------- the manifest
+# What a folder of archives holds: a list of the ones that were read to their end and found good.
+#
+# `manifest.json` spares us reading the same archives at every run. It is only ever a memory of a check: an archive that
+# it does not know, or whose file has changed, is checked again, and a manifest that cannot be read is an empty one.
+# Each change replaces the file whole, so `kill -9` leaves the old one or the new one.
+
+MANIFEST_NAME = "manifest.json"
+
+
+class FolderInUse(ValueError):
+    """Another process is downloading into the folder."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that was found good."""
+
+    name: str
+    bytes: int
+    sha256: str
+    games: int
+    """How many records are in it."""
+    modified_ns: int
+    """The file's time of change, by which we see that it is still the same."""
+
+
+class Manifest:
+    """The open manifest of a folder; only one process can have it open."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder, or open it again; FolderInUse if another process has it open."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._lock: IO[bytes] = open(folder / ".lock", "ab")
+        try:
+            self._take_lock()
+            remove_cut_off(folder)
+            self.entries = read_manifest(folder)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def trusted(self, path: Path) -> Entry | None:
+        """The entry of a file that is still as it was when it was found good, else None."""
+        entry = self.entries.get(path.name)
+        try:
+            now = path.stat()
+        except FileNotFoundError:
+            return None
+        if entry is None or now.st_size != entry.bytes:
+            return None
+        if now.st_mtime_ns != entry.modified_ns:  # copied, or touched, or something else in its place
+            if sha256_of(path) != entry.sha256:
+                return None
+            entry = replace(entry, modified_ns=now.st_mtime_ns)
+            self._keep(entry)
+        return entry
+
+    def add(self, path: Path, games: int) -> Entry:
+        """Remember that a file is good."""
+        now = path.stat()
+        entry = Entry(path.name, now.st_size, sha256_of(path), games, now.st_mtime_ns)
+        self._keep(entry)
+        return entry
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _keep(self, entry: Entry) -> None:
+        self.entries[entry.name] = entry
+        archives = [asdict(self.entries[name]) for name in sorted(self.entries)]
+        text = json.dumps({"archives": archives}, indent=1)
+        write_atomically(self.folder / MANIFEST_NAME, text.encode() + b"\n")
+
+    def _take_lock(self) -> None:
+        """Hold the folder as long as it is open."""
+        if not try_lock(self._lock):
+            raise FolderInUse(
+                f"another process is downloading into {self.folder}: wait for it to end, or choose another folder"
+            )
+
+
+def read_manifest(folder: Path) -> dict[str, Entry]:
+    """The entries by file name; empty if there is no manifest, or none that can be read."""
+    try:
+        entries = [Entry(**fields) for fields in json.loads((folder / MANIFEST_NAME).read_bytes())["archives"]]
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return {}
+    return {entry.name: entry for entry in entries}
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# -------------------------------------------------------------------------------- is an archive whole?
+# Read it to its end, checksums included, and count the game records in it.
+
+_BLOCK = 1 << 20
+
+
+class BrokenArchive(ValueError):
+    """An archive that cannot be read to its end, or does not hold what its name promises."""
+
+
+def verify_archive(path: Path, format: str, games: int) -> None:
+    """Raise BrokenArchive unless the archive is whole and holds exactly `games` records."""
+    found = count_records(path, format)
+    if found != games:
+        raise BrokenArchive(f"holds {found} games where its name promises {games}")
+
+
+def count_records(path: Path, format: str) -> int:
+    """How many .sgf files an archive of format tar.gz, tar.bz2 or zip holds; BrokenArchive if it is not whole."""
+    count = {"tar.gz": _count_gzip, "tar.bz2": _count_bzip2, "zip": _count_zip}.get(format)
+    if count is None:
+        raise ValueError(f"unknown archive format {format!r}: tar.gz, tar.bz2 and zip are known")
+    try:
+        return count(path)
+    except EOFError:
+        raise BrokenArchive(f"is cut short: not a whole {format} file") from None
+    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise BrokenArchive(f"is damaged: {error}") from None
+    except (NotImplementedError, RuntimeError, UnicodeError, ValueError) as error:
+        raise BrokenArchive(f"cannot be read: {error}") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk's fault, not the archive's: bz2 raises bare OSErrors
+            raise
+        raise BrokenArchive(f"is damaged: {error}") from None
+
+
+def _count_gzip(path: Path) -> int:
+    with gzip.open(path, "rb") as stream:
+        return _count_tar(cast(IO[bytes], stream))
+
+
+def _count_bzip2(path: Path) -> int:
+    with bz2.open(path, "rb") as stream:
+        return _count_tar(cast(IO[bytes], stream))
+
+
+def _count_tar(stream: IO[bytes]) -> int:
+    """Count while streaming; then read what follows the tar's end mark, for the checksum is behind it."""
+    records = 0
+    with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as tar:
+        for member in tar:
+            records += member.isfile() and _is_record(member.name)
+            tar.members = []  # type: ignore[attr-defined]  # it would remember every member
+    while stream.read(_BLOCK):
+        pass
+    return records
+
+
+def _count_zip(path: Path) -> int:
+    records = 0
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as stream:
+                    while stream.read(_BLOCK):
+                        pass
+                records += _is_record(member.filename)
+    return records
+
+
+def _is_record(name: str) -> bool:
+    return name.lower().endswith(".sgf")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.data.dataset import Dataset, is_test
-from tengen.data.facts import PRO
+from tengen.data.records import PRO
 from tengen.games.go import BLACK, WHITE
 
 Counts = dict[str, int]

@@ -17,7 +17,7 @@ Every encoder works on any board size, and uses of the rules only what all rule 
 come off, suicide is not played, a ko is not retaken at once. Planes hold small unsigned integers, nearly always 0 and
 1; networks turn them into floats. Row 0 is the top row of the board, column 0 the leftmost.
 
-Each encoder's file holds the meaning of its planes and one kernel for a whole batch. A kernel works in the calling
+Beside the meaning of its planes each encoder has one kernel for a whole batch. A kernel works in the calling
 thread, holds no lock and no state: call it from as many threads as there are cores.
 """
 
@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode import alphago, compact, oneplane, sevenplane, simple, stones, zero
+from tengen.encode import alphago, liberties, stones, zero
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games import go
 from tengen.games.go.batch import GoGames
@@ -77,16 +77,16 @@ class GoEncoder(Encoder):
 
 
 GO_ENCODERS = (
-    GoEncoder("oneplane", oneplane.MEANINGS, oneplane.encode_oneplane, past=1, largest=2),
-    GoEncoder("sevenplane", sevenplane.MEANINGS, sevenplane.encode_sevenplane),
-    GoEncoder("simple", simple.MEANINGS, simple.encode_simple),
+    GoEncoder("oneplane", stones.ONEPLANE_MEANINGS, stones.encode_oneplane, past=1, largest=2),
+    GoEncoder("sevenplane", liberties.SEVENPLANE_MEANINGS, liberties.encode_sevenplane),
+    GoEncoder("simple", liberties.SIMPLE_MEANINGS, liberties.encode_simple),
     GoEncoder("alphago", alphago.MEANINGS, alphago.encode_alphago, ages=True),
     GoEncoder("alphago49", alphago.MEANINGS_WITH_PLAYER, alphago.encode_alphago, ages=True),
     GoEncoder("zero", zero.MEANINGS, zero.encode_zero, past=PAST),
-    GoEncoder("compact", compact.MEANINGS, compact.encode_compact),
-    GoEncoder("compact-komi", compact.MEANINGS_WITH_KOMI, compact.encode_compact_komi),
-    GoEncoder("stones", stones.MEANINGS, stones.encode_stones),
-    GoEncoder("stones-player", stones.MEANINGS_WITH_PLAYER, stones.encode_stones),
+    GoEncoder("compact", liberties.COMPACT_MEANINGS, liberties.encode_compact),
+    GoEncoder("compact-komi", liberties.COMPACT_MEANINGS_WITH_KOMI, liberties.encode_compact_komi),
+    GoEncoder("stones", stones.STONES_MEANINGS, stones.encode_stones),
+    GoEncoder("stones-player", stones.STONES_MEANINGS_WITH_PLAYER, stones.encode_stones),
 )
 
 

@@ -1,13 +1,151 @@
-"""Strings of stones with their liberties, counted for a whole board by one sweep and shown in planes.
+"""Planes of liberties: the encoders `sevenplane`, `simple` and `compact`, and how liberties are counted for them."""
 
-A stone counts for its own string. An empty point counts once for each different string beside it, so these are real
-liberties, not the board's pseudo-liberties; and no string is ever walked.
-"""
+from typing import Final
 
 import numpy as np
 
-from tengen._kernel import kernel
-from tengen.games.go.board import BLACK, EMPTY, KO, NO_CELL, SIZE, WHITE
+from tengen._kernel import kernel, stack_array
+from tengen.games.go.board import BLACK, EMPTY, KO, NO_CELL, PASSES, SIZE, TO_PLAY, WHITE, board_at
+
+# ------------------------------------------------------------------------------------------ sevenplane
+# The liberties of stones, and the ko.
+#
+# | planes  | 1 where                                                                       |
+# |---------|-------------------------------------------------------------------------------|
+# | 0, 1, 2 | a stone of the player to move is in a string with 1, 2, 3 or more liberties   |
+# | 3, 4, 5 | a stone of the opponent is in a string with 1, 2, 3 or more liberties         |
+# | 6       | the ko forbids the player to move to play at once                             |
+
+_SEVENPLANE_LIBERTIES = 3  # as many and more share the last plane
+_SEVENPLANE_KO_PLANE = 2 * _SEVENPLANE_LIBERTIES
+
+SEVENPLANE_MEANINGS = (
+    *(f"{whose} stones with {n} liberties" for whose in ("own", "enemy") for n in ("1", "2", "3 or more")),
+    "points that the ko forbids",
+)
+
+
+@kernel
+def encode_sevenplane(positions, out):  # type: ignore[no-untyped-def]
+    """Write B positions to out: uint8[B, 7, N * N]."""
+    cells = positions.boards.color.shape[1]
+    stones, liberties = stack_array(cells, np.int64), stack_array(cells, np.int64)
+    for i in range(out.shape[0]):
+        board = board_at(positions.boards, i)
+        count_strings(board, stones, liberties)
+        out[i] = 0
+        mark_liberties(board, liberties, _SEVENPLANE_LIBERTIES, board.info[TO_PLAY], out[i])
+        mark_ko(board, out[i, _SEVENPLANE_KO_PLANE])
+
+
+# ---------------------------------------------------------------------------------------------- simple
+# The liberties of stones by their colour, who is to play, and the ko.
+#
+# | planes     | 1 where                                                                |
+# |------------|------------------------------------------------------------------------|
+# | 0, 1, 2, 3 | a black stone is in a string with 1, 2, 3, 4 or more liberties         |
+# | 4, 5, 6, 7 | a white stone is in a string with 1, 2, 3, 4 or more liberties         |
+# | 8          | everywhere, if Black is to play                                        |
+# | 9          | everywhere, if White is to play                                        |
+# | 10         | the ko forbids the player to move to play at once                      |
+
+_SIMPLE_LIBERTIES = 4  # as many and more share the last plane
+_SIMPLE_PLAYER_PLANES = 2 * _SIMPLE_LIBERTIES
+_SIMPLE_KO_PLANE = _SIMPLE_PLAYER_PLANES + 2
+
+SIMPLE_MEANINGS = (
+    *(f"{color} stones with {n} liberties" for color in ("black", "white") for n in ("1", "2", "3", "4 or more")),
+    "ones if Black is to play",
+    "ones if White is to play",
+    "points that the ko forbids",
+)
+
+
+@kernel
+def encode_simple(positions, out):  # type: ignore[no-untyped-def]
+    """Write B positions to out: uint8[B, 11, N * N]."""
+    cells = positions.boards.color.shape[1]
+    stones, liberties = stack_array(cells, np.int64), stack_array(cells, np.int64)
+    for i in range(out.shape[0]):
+        board = board_at(positions.boards, i)
+        count_strings(board, stones, liberties)
+        out[i] = 0
+        mark_liberties(board, liberties, _SIMPLE_LIBERTIES, BLACK, out[i])
+        out[i, _SIMPLE_PLAYER_PLANES + board.info[TO_PLAY] - BLACK] = 1
+        mark_ko(board, out[i, _SIMPLE_KO_PLANE])
+
+
+# --------------------------------------------------------------------------------------------- compact
+# Few planes for small boards and self-play: stones by their liberties, the ko, the colour, a pass.
+#
+# | planes  | 1 where                                                                               |
+# |---------|---------------------------------------------------------------------------------------|
+# | 0, 1, 2 | an own stone is in a string with 1, 2, 3 or more liberties                            |
+# | 3, 4, 5 | an enemy stone is in a string with 1, 2, 3 or more liberties                          |
+# | 6       | the ko forbids the player to move to play at once                                     |
+# | 7       | everywhere: shows a network that pads with zeros where the board ends                 |
+# | 8       | everywhere, if Black is to play (komi makes the colours differ)                       |
+# | 9       | everywhere, if the opponent has just passed, so that one more pass ends the game      |
+#
+# `compact-komi` adds the komi c as the player to move sees it: White's compensation if White is to play, else its
+# negative.
+#
+# | planes   | 1 everywhere, if                                                                            |
+# |----------|---------------------------------------------------------------------------------------------|
+# | 10 to 23 | c is greater than -15, -11, -9, -7, ... 9, 11, 15                                           |
+# | 24       | c is a whole number, even or odd as the number of points is, so that the game can be drawn  |
+
+_COMPACT_LIBERTIES = 3  # as many and more share the last plane
+_COMPACT_KO_PLANE = 2 * _COMPACT_LIBERTIES
+KOMI_MARKS: Final = (-15, -11, -9, -7, -5, -3, -1, 1, 3, 5, 7, 9, 11, 15)
+
+COMPACT_MEANINGS = (
+    *(f"{whose} stones with {n} liberties" for whose in ("own", "enemy") for n in ("1", "2", "3 or more")),
+    "points that the ko forbids",
+    "ones",
+    "ones if Black is to play",
+    "ones if the opponent has just passed",
+)
+_COMPACT_KOMI_PLANE = len(COMPACT_MEANINGS)
+COMPACT_MEANINGS_WITH_KOMI = (
+    *COMPACT_MEANINGS,
+    *(f"ones if the komi is worth more than {mark} points to the player to move" for mark in KOMI_MARKS),
+    "ones if the komi makes a draw possible",
+)
+
+
+@kernel
+def encode_compact(positions, out):  # type: ignore[no-untyped-def]
+    """Write B positions to out: uint8[B, 10 or more, N * N]; planes beyond the tenth are left empty."""
+    cells = positions.boards.color.shape[1]
+    stones, liberties = stack_array(cells, np.int64), stack_array(cells, np.int64)
+    for i in range(out.shape[0]):
+        board = board_at(positions.boards, i)
+        count_strings(board, stones, liberties)
+        out[i] = 0
+        mark_liberties(board, liberties, _COMPACT_LIBERTIES, board.info[TO_PLAY], out[i])
+        mark_ko(board, out[i, _COMPACT_KO_PLANE])
+        out[i, _COMPACT_KO_PLANE + 1] = 1
+        out[i, _COMPACT_KO_PLANE + 2] = board.info[TO_PLAY] == BLACK
+        out[i, _COMPACT_KO_PLANE + 3] = board.info[PASSES] > 0
+
+
+@kernel
+def encode_compact_komi(positions, out):  # type: ignore[no-untyped-def]
+    """Write B positions to out: uint8[B, 25, N * N]."""
+    encode_compact(positions, out)
+    for i in range(out.shape[0]):
+        komi = positions.komi[i]
+        own = komi if positions.boards.info[i, TO_PLAY] == WHITE else -komi
+        for k in range(len(KOMI_MARKS)):
+            out[i, _COMPACT_KOMI_PLANE + k] = own > KOMI_MARKS[k]
+        out[i, _COMPACT_KOMI_PLANE + len(KOMI_MARKS)] = (komi - out.shape[2]) % 2 == 0
+
+
+# -------------------------------------------------------------------------------------------- counting
+# All strings with their liberties in one sweep over the board. A stone counts for its own string. An empty point counts
+# once for each different string beside it, so these are real liberties, not the board's pseudo-liberties; and no string
+# is ever walked.
 
 
 @kernel

@@ -37,7 +37,7 @@ from tengen.games.microchess.board import (
     Board,
     board_at,
 )
-from tengen.games.microchess.ending import earlier_occurrences
+from tengen.games.microchess.moves import earlier_occurrences
 
 HALFMOVE_MARKS: Final = (10, 20, 40, 60, 80, 90)
 PLY_MARKS: Final = (20, 40, 50, 60, 66, 70, 74, 76, 78, 79)

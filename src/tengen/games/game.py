@@ -136,7 +136,7 @@ class Game(ABC):
 
     def perft(self, state: Any, depth: int) -> int:
         """How many sequences of `depth` legal moves there are from a state."""
-        from tengen.games.perft import perft
+        from tengen.games.batch import perft
 
         return perft(self.batch(self.options_of(state)), state, depth)
 

@@ -10,7 +10,7 @@ from tengen.arena.match import Match, run_match
 from tengen.arena.summary import MatchSummary, summarize
 from tengen.arena.tournament import Entrant, Tournament, run_tournament
 from tengen.data.build import build_dataset
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.ablation import ablation
 from tengen.learn.alphago import FAST_FILE, Figures, Run, publish
 from tengen.learn.alphago_config import AlphaGoConfig

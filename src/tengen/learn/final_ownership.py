@@ -13,8 +13,8 @@ from tengen._kernel import kernel
 from tengen.data.dataset import Selection
 from tengen.games.game import open_batch
 from tengen.games.go.board import board_at, copy_board
-from tengen.games.go.options import GoOptions
 from tengen.games.go.positions import MOVE_MASK, allocate_positions, replay
+from tengen.games.go.rules import GoOptions
 
 _AT_ONCE: Final = 1024
 _TOLERANCE: Final = 1.0  # area and territory differ by a point where Black has the last move

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.data.dataset import Dataset, Selection
-from tengen.data.position import position_of
+from tengen.data.dataset import Dataset, Selection, position_of
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
 from tengen.learn.loader import PositionLoader

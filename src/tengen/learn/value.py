@@ -27,7 +27,7 @@ from tengen._files import write_atomically
 from tengen.agents.training_conditions import suited_options
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.learn.curves import draw_value_curves
 from tengen.learn.device import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch

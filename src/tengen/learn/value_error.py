@@ -23,8 +23,8 @@ from tengen._figures import CURVE_COLORS, GREY, as_png, dress
 from tengen.data.dataset import Split
 from tengen.encode.go import get_go_encoder
 from tengen.games.game import open_batch
-from tengen.games.go.options import GoOptions
 from tengen.games.go.positions import MOVE_MASK
+from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.value_positions import ValuePositions
 from tengen.nets.evaluator import load_evaluator

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tengen.data.records import digest_of
 from tengen.encode.registry import get_encoder
-from tengen.games.go.options import GoOptions
 from tengen.games.go.positions import WHITE_BIT
+from tengen.games.go.rules import GoOptions
 from tengen.learn.value_config import PositionSettings
 from tengen.nets.evaluator import load_evaluator
 from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for

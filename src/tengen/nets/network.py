@@ -7,7 +7,7 @@ Tensors are kept in channels_last, the memory order in which convolutions on a C
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tengen.nets.evaluator import check_planes
 from tengen.nets.layers import (
     Activation,
     BatchNorm,
@@ -285,3 +286,37 @@ def _initialise(module: nn.Module, generator: torch.Generator) -> None:
         module.weight.normal_(0.0, (module.gain / fan_in) ** 0.5, generator=generator)
         if module.bias is not None:
             module.bias.zero_()
+
+
+# ------------------------------------------------------------------------------------- as an evaluator
+# For networks under training, and for GPUs.
+
+
+class TorchEvaluator:
+    """A network where it stands: on its device, with the weights it has at the time of asking.
+
+    `threads` sets PyTorch's own number, which is one for the whole process; None leaves it alone.
+    """
+
+    def __init__(self, network: Network, threads: int | None = None) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
+        self.network = network
+        self.architecture = network.architecture
+
+    def another(self) -> Self:
+        """Threads may share it."""
+        return self
+
+    def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Planes uint8[B, C, H, W] -> policy logits float32[B, actions] and values float32[B] in -1..1, or None."""
+        check_planes(planes, self.architecture)
+        training = self.network.training
+        self.network.eval()
+        try:
+            with torch.inference_mode():
+                device = next(self.network.parameters()).device
+                policy, value, *_ = self.network(torch.from_numpy(planes).to(device), to_play=True)
+            return policy.cpu().numpy(), None if value is None else value.cpu().numpy()
+        finally:
+            self.network.train(training)

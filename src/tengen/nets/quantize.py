@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tengen.nets.evaluator import Evaluator, check_planes
 from tengen.nets.layers import Architecture
-from tengen.nets.openvino_core import compile_graph
+from tengen.nets.openvino_evaluator import compile_graph
 from tengen.nets.openvino_graph import Ranges, Weights, build_observed_graph
 
 _BATCH = 64

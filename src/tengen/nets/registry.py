@@ -7,11 +7,9 @@ import dataclasses
 from typing import Any, Protocol
 
 from tengen.nets.alphago import AlphaGo, AlphaGoValue
-from tengen.nets.convolutional import Large, Medium, Small
 from tengen.nets.layers import ACTIVATIONS, Architecture, BoardShape
-from tengen.nets.microchess_lecture import MicrochessLecture
+from tengen.nets.lectures import Large, Medium, MicrochessLecture, SimpleGo, Small
 from tengen.nets.residual import Residual
-from tengen.nets.simple_go import SimpleGo
 
 
 class NetworkSpecError(ValueError):

@@ -26,19 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
-from tengen.games.go.board import (
-    EMPTY,
-    EMPTY_COUNT,
-    KO,
-    NO_CELL,
-    PASSES,
-    SIZE,
-    WHITE,
-    atari_cell,
-    cell_count,
-)
-from tengen.games.go.guided import is_self_atari
+from tengen.games.go.board import EMPTY, EMPTY_COUNT, KO, NO_CELL, PASSES, SIZE, WHITE, atari_cell, cell_count
 from tengen.games.go.legality import is_breathing
+from tengen.games.go.playout import is_self_atari
 from tengen.search.fast_shapes import (
     OFFSETS,
     OWN_BITS,

@@ -30,16 +30,8 @@ from tengen.games.go.board import (
     cell_count,
     copy_board,
 )
-from tengen.games.go.guided import CANDIDATES, run_guided_playout
-from tengen.games.go.legality import (
-    LEGAL,
-    hash_after,
-    local_verdict,
-    occurrences,
-    play_move,
-    position_key,
-)
-from tengen.games.go.playout import add_quick_owners, is_eye, run_playout
+from tengen.games.go.legality import LEGAL, hash_after, local_verdict, occurrences, play_move, position_key
+from tengen.games.go.playout import CANDIDATES, add_quick_owners, is_eye, run_guided_playout, run_playout
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
 from tengen.games.go.score import add_signs, final_owners
 from tengen.search.uct_prior import move_prior

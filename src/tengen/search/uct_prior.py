@@ -5,15 +5,8 @@ manner of Pachi and its relatives. A prior of n visits weighs as much as n simul
 """
 
 from tengen._kernel import kernel
-from tengen.games.go.board import (
-    BORDER,
-    EMPTY,
-    NO_CELL,
-    SIZE,
-    is_only_liberty,
-)
-from tengen.games.go.guided import is_self_atari
-from tengen.games.go.patterns import fits_pattern
+from tengen.games.go.board import BORDER, EMPTY, NO_CELL, SIZE, is_only_liberty
+from tengen.games.go.playout import fits_pattern, is_self_atari
 
 _EVEN = 10.0
 _SELF_ATARI = 10.0

@@ -28,7 +28,7 @@ from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, format_margin, to_gtp
 from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
-from tengen.games.go.options import GoOptions
+from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import write_sgf
 from tengen.search.status import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters

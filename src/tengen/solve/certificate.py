@@ -1,4 +1,4 @@
-"""The file of a proof: for every position that its player can meet, the move that keeps the promise.
+"""The file of a proof: for every position that its player can meet, the move that proves the statement.
 
 | tensor | what it holds |
 |---|---|
@@ -28,8 +28,8 @@ _FORMAT = "tengen certificate 1"
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What a certificate is a proof of: that a player forces at least this margin from a position."""
+class Statement:
+    """What a certificate proves: that a player forces at least this margin from a position."""
 
     size: int
     rules: str
@@ -47,8 +47,8 @@ class Promise:
         return go.State.setup(self.size, self.rules, self.komi, self.black, self.white, self.to_play)
 
     @classmethod
-    def about(cls, state: go.State, color: int, margin: int) -> "Promise":
-        """A promise about a state, which must not be bound by a ko or follow a pass."""
+    def about(cls, state: go.State, color: int, margin: int) -> "Statement":
+        """A statement about a state, which must not be bound by a ko or follow a pass."""
         if mark_of(state) is not None or state.last_move == go.PASS:
             raise ValueError("a certificate cannot begin after a pass, in a ko or with two stones sent: begin earlier")
         black, white = (np.flatnonzero(state.stones.ravel() == one).tolist() for one in (go.BLACK, go.WHITE))
@@ -58,9 +58,9 @@ class Promise:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A promise with the strategy that keeps it."""
+    """A statement with the strategy that proves it."""
 
-    promise: Promise
+    statement: Statement
     keys: NDArray[np.int64]
     moves: NDArray[np.int8]
 
@@ -80,7 +80,7 @@ class Certificate:
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        facts = {"format": _FORMAT, "promise": json.dumps(asdict(self.promise))}
+        facts = {"format": _FORMAT, "promise": json.dumps(asdict(self.statement))}
         write_atomically(path, save({"keys": self.keys, "moves": self.moves}, facts))
 
     @classmethod
@@ -100,10 +100,10 @@ class Certificate:
             )
         values: dict[str, Any] = json.loads(facts["promise"])
         values |= {name: tuple(values[name]) for name in ("black", "white")}
-        promise = Promise(**values)
-        if go.get_rules(promise.rules).scoring != "area":
-            raise ValueError(f"{path} is under {promise.rules} rules, which count territory: only area can be proven")
-        return cls(promise, keys, moves)
+        statement = Statement(**values)
+        if go.get_rules(statement.rules).scoring != "area":
+            raise ValueError(f"{path} is under {statement.rules} rules, which count territory: only area can be proven")
+        return cls(statement, keys, moves)
 
 
 def position_code(state: go.State) -> tuple[int, NDArray[np.int64]]:

@@ -11,7 +11,7 @@ fine.
 
 **Repetition counts against a**: a move, whoever makes it, that brings back a position of the line counts as refuted.
 Only the repetitions that the last moves alone tell are simply illegal; these are part of a position (the column MARK,
-`solve.marks`). So what is proven is proven (docs/solver.md); what is refuted may be so
+`solve.bitboard`). So what is proven is proven (docs/solver.md); what is refuted may be so
 because of the line that led there, and proves nothing. To show that a cannot force the margin, ask the question for b.
 """
 
@@ -22,11 +22,20 @@ from numpy.typing import NDArray
 
 from tengen._kernel import kernel
 from tengen.games.go.rules import POSITIONAL, TERRITORY_KEPT
-from tengen.solve.bitboard import connected, count, legal_points, margin, neighbours, play
-from tengen.solve.marks import forbidden, mark_after, mark_after_pass
-from tengen.solve.safety import is_kept
-from tengen.solve.symmetry import position_key
-from tengen.solve.table import HIGHEST_RANK, INFINITY, probe, store
+from tengen.solve.bitboard import (
+    connected,
+    count,
+    forbidden,
+    is_kept,
+    legal_points,
+    margin,
+    mark_after,
+    mark_after_pass,
+    neighbours,
+    play,
+    position_key,
+)
+from tengen.solve.transposition_table import HIGHEST_RANK, INFINITY, probe, store
 
 LONGEST: Final = 300  # plies in a line
 _MOST_MOVES: Final = 26

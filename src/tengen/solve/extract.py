@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from tengen.games import go
 from tengen.solve import dfpn
-from tengen.solve.bitboard import WIDTH, board_points
-from tengen.solve.certificate import Certificate, Promise, stones_code
+from tengen.solve.avoid_repetition import avoid_repetition
+from tengen.solve.bitboard import WIDTH, board_points, is_kept, position_key
+from tengen.solve.certificate import Certificate, Statement, stones_code
 from tengen.solve.dfpn import COUNT, DELTA, KEY, MOVE, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver, bit_of, node_of, point_of
-from tengen.solve.safety import is_kept
-from tengen.solve.solution import Choice, Position, Solution
-from tengen.solve.symmetry import position_key
-from tengen.solve.untangle import untangle
+from tengen.solve.retrograde import Choice, Position, Solution
 
 _SHORT_SEARCH: Final = 30_000  # nodes
 
@@ -45,9 +43,9 @@ class Strategy(Protocol):
 
 def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] = lambda text: None) -> Certificate:
     """The certificate of a strategy that begins with this state, with moves that superko does not forbid if there are
-    such (`solve.untangle`); `report` gets a line about what is being done."""
+    such (`solve.avoid_repetition`); `report` gets a line about what is being done."""
     claim, size = strategy.claim, state.size
-    promise = Promise.about(state, claim.color, claim.margin)
+    statement = Statement.about(state, claim.color, claim.margin)
 
     def widen(number: int, is_known: Callable[[int], bool]) -> dict[int, int]:
         node = _node_of_number(number, claim, size)
@@ -60,7 +58,7 @@ def extract(strategy: Strategy, state: go.State, report: Callable[[str], None] =
     report(f"looking for repetitions in {len(found):,} positions")
     keys = np.array(sorted(found), np.int64)
     moves = np.array([found[int(key)] for key in keys], np.int8)
-    return untangle(Certificate(promise, keys, moves), widen, report)
+    return avoid_repetition(Certificate(statement, keys, moves), widen, report)
 
 
 def _entries_below(
@@ -113,7 +111,7 @@ def _board(node: Node, claim: Claim, size: int) -> tuple[NDArray[np.int8], int, 
 
 
 def _node_of_number(number: int, claim: Claim, size: int) -> Node:
-    """A position of `solve.check_moves` in which the opponent is to move, as kernels of the solver know it."""
+    """A position of `solve.check_positions` in which the opponent is to move, as kernels of the solver know it."""
     stones = [(number >> 6) // 3**point % 3 for point in range(size * size)]
     other = go.BLACK + go.WHITE - claim.color
     a, b = (sum(bit_of(p, size) for p, stone in enumerate(stones) if stone == one) for one in (claim.color, other))

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from tengen.games import go
 from tengen.games.go.rules import RuleSet
 from tengen.solve import dfpn
-from tengen.solve.bitboard import WIDTH, board_points
+from tengen.solve.bitboard import WIDTH, board_points, position_key
 from tengen.solve.certificate import mark_of
-from tengen.solve.solution import Position, Solution
-from tengen.solve.symmetry import position_key
-from tengen.solve.table import new_table
+from tengen.solve.retrograde import Position, Solution
+from tengen.solve.transposition_table import new_table
 
 SLICE: Final = 100_000  # nodes between two moments at which Ctrl-C is heard
 
@@ -50,7 +49,7 @@ class Verdict:
     seconds: float
 
 
-class Outlook(NamedTuple):
+class MoveEstimate(NamedTuple):
     """A move, and what a search knows of it."""
 
     move: int
@@ -127,14 +126,15 @@ class Solver:
             if nodes is not None and work.counts[dfpn.NODES] >= nodes:
                 return None
 
-    def outlook(self, state: go.State, claim: Claim) -> list[Outlook]:
+    def estimates(self, state: go.State, claim: Claim) -> list[MoveEstimate]:
         """What searches for a claim have found out about each move, those that are the same by symmetry left out."""
         work = dfpn.new_workspace()
         work.nodes[0, : dfpn.KEY + 1] = node_of(state, claim)
         dfpn.expand(work, self.table(claim), self.question(claim), 0)
         children = work.children[0, : work.nodes[0, dfpn.COUNT]].tolist()
         return [
-            Outlook(point_of(child[dfpn.MOVE], self.size), child[dfpn.DELTA], child[dfpn.RANK]) for child in children
+            MoveEstimate(point_of(child[dfpn.MOVE], self.size), child[dfpn.DELTA], child[dfpn.RANK])
+            for child in children
         ]
 
     def best_claim(self, state: go.State, color: int) -> Claim:

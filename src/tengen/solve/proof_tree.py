@@ -30,9 +30,8 @@ from tengen.games import go
 from tengen.solve import dfpn
 from tengen.solve.dfpn import DELTA, KEY, MOVE, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
-from tengen.solve.leaf_search import Found, LeafSearchers, LeafThreads, Solved, children_of
-from tengen.solve.leaf_workers import LeafCalls
-from tengen.solve.table import HIGHEST_RANK, INFINITY, store
+from tengen.solve.leaf_search import Found, LeafCalls, LeafSearchers, LeafThreads, Solved, children_of
+from tengen.solve.transposition_table import HIGHEST_RANK, INFINITY, store
 from tengen.workers.calls import Workers
 
 _GROWTH: Final = 2.3  # how much more work a position with one stone less is, measured on 5x5

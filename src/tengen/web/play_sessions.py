@@ -12,7 +12,7 @@ from typing import Any, Final
 from tengen.agents.agent import Agent, Decision, NeedsCheck
 from tengen.games.game import Game, get_game
 from tengen.games.go import PASS, State
-from tengen.games.go.sgf_encoding import decoded
+from tengen.games.go.sgf import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.status import dead_stones
 from tengen.serve.counting import estimate, group_at, result_is_open

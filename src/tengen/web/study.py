@@ -13,8 +13,7 @@ import numpy as np
 from tengen.games.game import Game, Record, game_of
 from tengen.games.go import BLACK, EMPTY, PASS, WHITE, State
 from tengen.games.go.coordinates import from_sgf, to_sgf
-from tengen.games.go.sgf import SgfError, read_record, replay, resumed
-from tengen.games.go.sgf_encoding import declared, decoded
+from tengen.games.go.sgf import SgfError, declared, decoded, read_record, replay, resumed
 from tengen.games.state import RESIGN
 from tengen.serve.review import PositionEstimate
 from tengen.web.inputs import NO_RECORD, read_any, suffix_of

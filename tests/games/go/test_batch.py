@@ -10,8 +10,8 @@ from tengen.games.go import BLACK, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.board import MOVES, NO_CELL, PASSES, TO_PLAY, board_at
 from tengen.games.go.coordinates import to_cell
-from tengen.games.go.options import GoOptions
 from tengen.games.go.positions import ages_of
+from tengen.games.go.rules import GoOptions
 
 from .positions import choices, pick, state_from
 

@@ -9,8 +9,7 @@ from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import SIZE, Board
-from tengen.games.go.options import GoOptions
-from tengen.games.go.rules import REMOVES_DEAD, SUICIDE
+from tengen.games.go.rules import REMOVES_DEAD, SUICIDE, GoOptions
 from tengen.games.go.score import final_margin, final_owners
 from tengen.search.status import dead_stones, settle
 

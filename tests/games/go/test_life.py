@@ -7,16 +7,10 @@ from numpy.typing import NDArray
 from tengen.games import go
 from tengen.games.go.board import BLACK, EMPTY, TO_PLAY, WHITE, Board, allocate, copy_board
 from tengen.games.go.legality import legal_points, play_move
-from tengen.games.go.life import mark_unconditional_life, unconditional_life
 from tengen.games.go.rules import SUICIDE
+from tengen.games.go.score import mark_unconditional_life, unconditional_life
 
-from .diagrams import (
-    NO_HISTORY,
-    Point,
-    board_from,
-    random_boards,
-    stones_of,
-)
+from .diagrams import NO_HISTORY, Point, board_from, random_boards, stones_of
 from .slow_life import slow_life
 
 

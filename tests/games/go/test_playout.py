@@ -22,10 +22,21 @@ from tengen.games.go.board import (
     new_board,
     place,
 )
-from tengen.games.go.guided import CANDIDATES, guided_move, is_playable, is_self_atari, run_guided_playout
 from tengen.games.go.legality import LEGAL, local_verdict
-from tengen.games.go.patterns import PATTERN_3X3, fits_pattern, surroundings
-from tengen.games.go.playout import add_quick_owners, is_eye, playouts, run_playout
+from tengen.games.go.playout import (
+    CANDIDATES,
+    PATTERN_3X3,
+    add_quick_owners,
+    fits_pattern,
+    guided_move,
+    is_eye,
+    is_playable,
+    is_self_atari,
+    playouts,
+    run_guided_playout,
+    run_playout,
+    surroundings,
+)
 from tengen.games.go.score import area
 
 from .diagrams import at, board_from, cell_of, liberties_of, point_of, random_boards, stones_of, strings_of

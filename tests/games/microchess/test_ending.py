@@ -9,8 +9,7 @@ from numba import njit
 from tengen.games import microchess
 from tengen.games.microchess import BLACK, RESIGN, WHITE, IllegalMove
 from tengen.games.microchess.board import allocate, set_up
-from tengen.games.microchess.ending import is_dead
-from tengen.games.microchess.moves import MAX_MOVES, is_attacked, legal_moves
+from tengen.games.microchess.moves import MAX_MOVES, is_attacked, is_dead, legal_moves
 from tengen.games.microchess.notation import PIECES
 
 from .games import play_all, random_states

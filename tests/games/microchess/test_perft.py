@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from tengen.cli.main import app
 from tengen.games import microchess
 from tengen.games.microchess import variant_name, variants_path
-from tengen.games.microchess.perft import perft
+from tengen.games.microchess.moves import perft
 
 from .games import random_game
 

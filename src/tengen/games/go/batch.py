@@ -4,16 +4,16 @@
 those in unconditional territory of the opponent are gone, and so are strings that `GoGames.dead` marks.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel, stack_array, stack_zeros
 from tengen.games.batch import BatchedGame
-from tengen.games.go.batch_score import estimate_games, score_games
 from tengen.games.go.board import (
     BLACK,
+    BORDER,
     EMPTY,
     HASH,
     KO,
@@ -24,22 +24,22 @@ from tengen.games.go.board import (
     PRISONERS_OF_WHITE,
     SIZE,
     TO_PLAY,
+    WHITE,
     Board,
     allocate,
+    atari_cell,
     board_at,
     cell_count,
     clear,
     copy_board,
+    is_only_liberty,
 )
 from tengen.games.go.coordinates import PASS, to_cell
-from tengen.games.go.evaluation import gain_of_cell, influence_area
-from tengen.games.go.guided import CANDIDATES, run_guided_playout
 from tengen.games.go.legality import VOID_REPETITIONS, legal_points, occurrences, play_move, position_key
-from tengen.games.go.options import GoOptions
-from tengen.games.go.playout import add_quick_owners, is_sensible
+from tengen.games.go.playout import CANDIDATES, add_quick_owners, is_eye, is_sensible, run_guided_playout
 from tengen.games.go.positions import OLDEST, ages_of
-from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, get_rules
-from tengen.games.go.score import area, final_margin
+from tengen.games.go.rules import BY_TERRITORY, POSITIONAL, SITUATIONAL, TERRITORY_KEPT, GoOptions, get_rules
+from tengen.games.go.score import area, dead_cells, final_margin, final_owners, is_certain, playout_owners
 from tengen.games.go.state import State
 from tengen.games.kernels import implement
 
@@ -335,6 +335,171 @@ def gain_of_action(games, i, action):  # type: ignore[no-untyped-def]
     size = board.info[SIZE]
     p = action + action // size + size + 2 if action < size * size else NO_CELL
     return gain_of_cell(board, p, games.rules[FLAGS])
+
+
+# ------------------------------------------------------------------ scores and estimates of many games
+
+_AT_ONCE = 8  # playouts between two looks at whether they agree
+
+
+@kernel
+def score_games(games, index, flags, playouts, margins, ownership, scratch):  # type: ignore[no-untyped-def]
+    """How the games of index: int64[n] stand: margins: float32[n], Black's points minus White's and komi;
+    ownership: int8[n, N * N], 1 where a point is Black's and -1 where it is White's. With playouts > 0, up to so many
+    of them find the dead stones that are to be taken off, where these are not certain; flags: of the rule set;
+    scratch: a board to play on."""
+    cells = games.dead.shape[1]
+    owner, dead, counts = stack_array(cells, np.uint8), stack_array(cells, np.bool_), stack_array(cells, np.int64)
+    rng = stack_array(1, np.uint64)
+    for k in range(index.shape[0]):
+        i = index[k]
+        board = board_at(games.boards, i)
+        if playouts > 0 and not is_certain(board, flags):
+            counts[:] = 0
+            rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
+            done = 0
+            while done < playouts and (done == 0 or not _agree(board, counts, done)):
+                playout_owners(board, scratch, flags, _AT_ONCE, rng, counts)
+                done += _AT_ONCE
+            dead_cells(board, counts, done, dead)
+            for p in range(cells):
+                games.dead[i, p] = board.color[p] if dead[p] else EMPTY
+        final_owners(board, flags, games.dead[i], owner)
+        size = board.info[SIZE]
+        for row in range(size):
+            for col in range(size):
+                whose = owner[(row + 1) * (size + 1) + col + 1]
+                ownership[k, row * size + col] = np.int8(whose == BLACK) - np.int8(whose == WHITE)
+        margins[k] = final_margin(board, flags, games.dead[i]) - games.komi[i]
+
+
+@kernel(inline=True)
+def _agree(board, counts, playouts):  # type: ignore[no-untyped-def]
+    """Whether seven playouts of eight agree on the owner of every stone's cell; counts: int64[P] is their sum."""
+    for p in range(counts.shape[0]):
+        c = board.color[p]
+        if (c == BLACK or c == WHITE) and 4 * abs(counts[p]) < 3 * playouts:
+            return False
+    return True
+
+
+@kernel
+def estimate_games(games, index, flags, playouts, margins, ownership, clear, scratch):  # type: ignore[no-untyped-def]
+    """How the games of index: int64[n] would end: margins: float32[n], the mean of Black's points minus White's and
+    komi; ownership: int8[n, N * N], 1 Black's and -1 White's in two playouts of three, else 0; clear: bool[n], whether
+    that decides three points of four; scratch: a board to play on."""
+    counts, rng = stack_array(games.dead.shape[1], np.int64), stack_array(1, np.uint64)
+    for k in range(index.shape[0]):
+        board = board_at(games.boards, index[k])
+        counts[:] = 0
+        rng[0] = np.uint64(board.info[HASH]) | np.uint64(1)
+        playout_owners(board, scratch, flags, playouts, rng, counts)
+        size = board.info[SIZE]
+        total = decided = np.int64(0)
+        for row in range(size):
+            for col in range(size):
+                count = counts[(row + 1) * (size + 1) + col + 1]
+                whose = np.int64(3 * count >= playouts) - np.int64(-3 * count >= playouts)
+                ownership[k, row * size + col] = whose
+                decided += abs(whose)
+                total += count
+        margins[k] = total / playouts - games.komi[index[k]]
+        clear[k] = 4 * decided >= 3 * size * size
+
+
+# ------------------------------------------------------------------ what alpha-beta asks about a board
+# How it stands without looking further, and which moves to look at first.
+#
+# Beside the area as the board stands (`score.area`: exact at the end of a game, blind before walls are closed) there is
+# `influence_area`, Bouzy's estimate of territory ("Mathematical Morphology Applied to Computer Go", 2003): stones
+# radiate (dilation), then what rests on too little shrinks (erosion). With n dilations and n(n-1)+1 erosions a lone
+# stone ends with itself only.
+
+_STONE: Final = 128  # what a stone radiates from, in Bouzy's scale
+_DILATIONS: Final = 4
+_EROSIONS: Final = _DILATIONS * (_DILATIONS - 1) + 1
+
+_CAPTURE, _RESCUE, _QUIET, _PASS, _EYE = 1_000, 300, -500, -1_000, -2_000
+
+
+@kernel(inline=True)
+def gain_of_cell(board, p, flags):  # type: ignore[no-untyped-def]
+    """How promising a move of the player to play looks: captures above all, then stones saved from atari, then the
+    middle before the edge; a pass (NO_CELL) after every move that does no harm at first sight, and last an eye filled.
+
+    A search that keeps the first of equally good moves therefore never fills an eye without a reason.
+    """
+    if p == NO_CELL:
+        return np.int64(_PASS)
+    color = board.info[TO_PLAY]
+    if is_eye(board, p, color, flags):
+        return np.int64(_EYE)
+    u, stride = np.uint64, board.info[SIZE] + 1
+    found = np.int64(0)
+    for q in (p - 1, p + 1, p - stride, p + stride):
+        c = board.color[u(q)]
+        if c != EMPTY and c != BORDER and is_only_liberty(board.liberties[board.head[u(q)]], p):
+            found += _RESCUE if c == color else _CAPTURE
+    if found == 0:
+        found = np.int64(_QUIET)
+    row, col = p // stride - 1, p % stride - 1
+    return found + min(row, col, stride - 2 - row, stride - 2 - col)
+
+
+@kernel
+def influence_area(board):  # type: ignore[no-untyped-def]
+    """Black's points minus White's by Bouzy's dilations and erosions, without komi.
+
+    Strings that the player to move can capture at once count as gone.
+    """
+    now = stack_zeros(board.color.shape[0], np.int64)
+    after = stack_zeros(board.color.shape[0], np.int64)
+    for p in range(now.shape[0]):
+        c = board.color[p]
+        if c == BLACK or c == WHITE:
+            if c == board.info[TO_PLAY] or atari_cell(board.liberties[board.head[p]]) == NO_CELL:
+                now[p] = _STONE if c == BLACK else -_STONE
+    for _ in range(_DILATIONS):
+        _dilate(board, now, after)
+        now, after = after, now
+    for _ in range(_EROSIONS):
+        _erode(board, now, after)
+        now, after = after, now
+    total = 0
+    for p in range(now.shape[0]):
+        total += np.sign(now[p])
+    return total
+
+
+@kernel
+def _dilate(board, now, after):  # type: ignore[no-untyped-def]
+    """Each point that no enemy touches gains one for each friendly neighbour."""
+    stride = board.info[SIZE] + 1
+    for p in range(now.shape[0]):
+        after[p] = now[p]
+        if board.color[p] != BORDER:
+            black = white = 0
+            for q in (p - 1, p + 1, p - stride, p + stride):
+                black += now[q] > 0
+                white += now[q] < 0
+            if now[p] >= 0 and white == 0:
+                after[p] += black
+            if now[p] <= 0 and black == 0:
+                after[p] -= white
+
+
+@kernel
+def _erode(board, now, after):  # type: ignore[no-untyped-def]
+    """Each point loses one for each neighbour that is not friendly, down to nothing."""
+    stride = board.info[SIZE] + 1
+    for p in range(now.shape[0]):
+        after[p] = now[p]
+        if board.color[p] != BORDER and now[p] != EMPTY:
+            sign = np.sign(now[p])
+            strangers = 0
+            for q in (p - 1, p + 1, p - stride, p + stride):
+                strangers += board.color[q] != BORDER and now[q] * sign <= 0
+            after[p] = sign * max(abs(now[p]) - strangers, 0)
 
 
 implement(

@@ -12,9 +12,8 @@ from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, max_fixed_handicap, to_cell
 from tengen.games.go.draw import board_svg
-from tengen.games.go.options import GoOptions
 from tengen.games.go.playout import is_sensible
-from tengen.games.go.rules import get_rules
+from tengen.games.go.rules import GoOptions, get_rules
 from tengen.games.go.sgf import read_record, read_sgf, write_sgf
 from tengen.games.go.state import State, format_margin
 from tengen.games.symmetry import square_symmetries

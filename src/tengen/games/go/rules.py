@@ -1,11 +1,15 @@
-"""Rule sets by name. `docs/rules.md` states every choice and why; the table there is made from this file.
+"""Rule sets by name, and the options of a game.
 
-A rule set is a frozen dataclass; `flags` is its shorthand for kernels.
+`docs/rules.md` states every choice and why; the table there is made from this file. A rule set is a frozen dataclass;
+`flags` is its shorthand for kernels.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
+
+from tengen.games.go.coordinates import check_size, fixed_handicap
+from tengen.games.options import Options
 
 KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]
@@ -78,3 +82,34 @@ def get_rules(name: str | RuleSet) -> RuleSet:
     if rules is None:
         raise ValueError(f"no rule set is called {name[:40]!r}: choose from {', '.join(RULES)}")
     return rules
+
+
+# --------------------------------------------------------------------------------------------- options
+
+
+@dataclass(frozen=True)
+class GoOptions(Options):
+    """Board, rules and komi. What is not given follows from the rule set."""
+
+    game: ClassVar[str] = "go"
+
+    size: int = 0
+    """Points on a side, 2 to 25; 0: the rule set's usual board."""
+    rules: str = "chinese"
+    komi: float = float("nan")
+    """White's points for moving second; not a number: the rule set's, or 0.5 with a handicap."""
+    handicap: int = 0
+    """Stones that Black has on the board before White begins: 0, or 2 to 9."""
+    limit: int = 0
+    """Moves after which games in batches are counted as they stand; 0: three times the points of the board."""
+
+    def __post_init__(self) -> None:
+        rules = get_rules(self.rules)
+        object.__setattr__(self, "rules", rules.name)
+        object.__setattr__(self, "size", check_size(self.size or rules.size))
+        usual = 0.5 if self.handicap else rules.komi
+        object.__setattr__(self, "komi", rules.check_komi(usual if self.komi != self.komi else self.komi))
+        if self.handicap:
+            fixed_handicap(self.size, self.handicap)
+        if self.limit < 0:
+            raise ValueError(f"a limit of {self.limit} moves is not possible: give 0 (three times the points) or more")

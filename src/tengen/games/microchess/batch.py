@@ -23,11 +23,10 @@ from tengen.games.microchess.board import (
     play_move,
     set_up,
 )
-from tengen.games.microchess.ending import RUNNING, ending, winner
-from tengen.games.microchess.moves import MAX_MOVES, legal_moves
+from tengen.games.microchess.moves import MAX_MOVES, RUNNING, ending, legal_moves, winner
 from tengen.games.microchess.options import MicrochessOptions, rule_flags
-from tengen.games.microchess.playout import run_playout
 from tengen.games.microchess.state import State
+from tengen.games.xorshift import next_random, random_below
 
 _ALL_RIGHTS = 3
 _BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows
@@ -155,6 +154,26 @@ def gain_of_action(boards, i, action):  # type: ignore[no-untyped-def]
     piece = np.int64(board.squares[np.uint64(move % SQUARES)])
     mover = _VALUES[piece - BLACK_PIECE if piece > BLACK_PIECE else piece]
     return np.int64(16 * (taken + _VALUES[promotion + 1 if promotion else 0]) + 1000 - mover)
+
+
+# -------------------------------------------------------------------------------------------- playouts
+# Random games to the end, by all rules, repetition and the counting of moves included.
+
+
+@kernel(inline=True)
+def run_playout(board, moves, state):  # type: ignore[no-untyped-def]
+    """Play `board` to its end in place, every legal move as likely as any other.
+
+    moves: int16[MAX_MOVES], scratch; state: the random numbers', a non-zero uint64.
+    Returns (state, the winner or 0 for a draw).
+    """
+    while True:
+        count, in_check = legal_moves(board, moves)
+        reason = ending(board, count, in_check)
+        if reason != RUNNING:
+            return state, winner(board, reason)
+        state = next_random(state)
+        play_move(board, np.int64(moves[np.uint64(random_below(state, count))]))
 
 
 implement(

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from tengen.games.game import Game, Outcome, Record
 from tengen.games.microchess.batch import BatchedMicrochess
+from tengen.games.microchess.moves import perft
 from tengen.games.microchess.options import MicrochessOptions
-from tengen.games.microchess.perft import perft
 from tengen.games.microchess.record import from_pgn, to_pgn
 from tengen.games.microchess.state import State
 from tengen.games.state import FIRST, NOBODY, RESIGN

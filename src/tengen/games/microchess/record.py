@@ -21,8 +21,8 @@ from typing import Final
 
 from tengen.games.microchess.board import BLACK, WHITE
 from tengen.games.microchess.notation import START_FEN
+from tengen.games.microchess.options import variant_name
 from tengen.games.microchess.state import State, opponent
-from tengen.games.microchess.variants import variant_name
 from tengen.games.state import RESIGN
 
 # No pattern goes back over what it has read (possessive quantifiers), so the time is linear whatever the text.

@@ -11,15 +11,47 @@ from numpy.typing import NDArray
 
 from tengen._kernel import kernel
 from tengen.games.microchess import board as kernels
-from tengen.games.microchess import san
 from tengen.games.microchess.actions import ACTIONS, MOVES, action_of_move, move_of_action
-from tengen.games.microchess.board import BLACK, DOUBLE_STEP, NCSOFT, SQUARES, WHITE, Board, allocate, new_board
+from tengen.games.microchess.board import (
+    BLACK,
+    BLACK_PIECE,
+    DOUBLE_STEP,
+    FILES,
+    KING,
+    NCSOFT,
+    PAWN,
+    RANKS,
+    SQUARES,
+    TO_PLAY,
+    WHITE,
+    Board,
+    allocate,
+    new_board,
+)
 from tengen.games.microchess.draw import board_svg, board_text
-from tengen.games.microchess.ending import BALANCE, END_REASONS, RUNNING, earlier_occurrences, ending, winner
-from tengen.games.microchess.moves import MAX_MOVES, legal_moves
-from tengen.games.microchess.notation import board_from_fen, board_to_fen, from_uci, to_uci
+from tengen.games.microchess.moves import (
+    BALANCE,
+    END_REASONS,
+    MAX_MOVES,
+    RUNNING,
+    earlier_occurrences,
+    ending,
+    legal_moves,
+    reaches,
+    winner,
+)
+from tengen.games.microchess.notation import (
+    PIECE_NAMES,
+    board_from_fen,
+    board_to_fen,
+    from_san,
+    from_uci,
+    move_parts,
+    square_name,
+    to_san,
+    to_uci,
+)
 from tengen.games.microchess.options import rule_flags
-from tengen.games.microchess.refusal import reason_against
 from tengen.games.state import RESIGN, EqualByGame
 
 
@@ -219,7 +251,7 @@ class State(EqualByGame):
 
     def move_san(self, move: int) -> str:
         """A legal move as chess players write it: `Nb3`, `Rxa4+`, `d5=Q#`, `O-O-O`."""
-        return san.to_san(self, move)
+        return to_san(self, move)
 
     def parse_move(self, text: str) -> int:
         """The move of a text, `resign`, the UCI way or as chess players write it; ValueError if no legal move fits."""
@@ -228,7 +260,7 @@ class State(EqualByGame):
         try:
             return from_uci(text)
         except ValueError:
-            return san.from_san(self, text)
+            return from_san(self, text)
 
     # ------------------------------------------------------------------------------------------- ending
 
@@ -313,3 +345,38 @@ def _examine(board, moves):  # type: ignore[no-untyped-def]
     count, in_check = legal_moves(board, moves)
     reason = ending(board, count, in_check)
     return count, in_check, reason, winner(board, reason) if reason != RUNNING else 0
+
+
+# ------------------------------------------------------------------------------- why a move is refused
+
+_COLORS = {WHITE: "White", BLACK: "Black"}
+
+
+def reason_against(board: Board, move: int, in_check: bool) -> str:
+    """What is wrong with a move that is not legal in a running game."""
+    if not 0 <= move < MOVES:
+        return f"{move} is not a number of a move: give from + 20 * to + 400 * promotion"
+    source, target, promotion = move_parts(move)
+    color = int(board.info[TO_PLAY])
+    piece, taken = int(board.squares[source]), int(board.squares[target])
+    if not piece:
+        return f"there is nothing on {square_name(source)}"
+    if _color(piece) != color:
+        return f"the piece on {square_name(source)} is {_COLORS[3 - color]}'s, and {_COLORS[color]} is to move"
+    if taken and _color(taken) == color:
+        return f"a piece of {_COLORS[color]}'s stands on {square_name(target)}"
+    kind = (piece - 1) % BLACK_PIECE + 1
+    if kind == KING and (source, target) == ((3, 1) if color == WHITE else (16, 18)):
+        return "castling needs a king and a rook that never moved, nothing between them, and no check on the king's way"
+    if not reaches(board, source, target):
+        return f"the {PIECE_NAMES[kind]} on {square_name(source)} does not go to {square_name(target)}"
+    promotes = kind == PAWN and target // FILES in (0, RANKS - 1)
+    if promotes and not promotion:
+        return "a pawn that reaches the last rank is promoted: add n, b, r or q"
+    if promotion and not promotes:
+        return "only a pawn that reaches the last rank is promoted"
+    return "that leaves the king in check" if in_check else "that puts the player's own king in check"
+
+
+def _color(piece: int) -> int:
+    return BLACK if piece > BLACK_PIECE else WHITE

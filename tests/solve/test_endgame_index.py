@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen.games.microchess.tables_index import catalogue_of, layout_of, locate_board, place, rank_of
-from tengen.games.microchess.tables_material import Material, all_materials
+from tengen.solve.endgame_index import Material, all_materials, catalogue_of, layout_of, locate_board, place, rank_of
 
 MATERIALS = all_materials()
 CATALOGUE = catalogue_of(MATERIALS)

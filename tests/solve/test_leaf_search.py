@@ -14,10 +14,9 @@ from tengen.solve.check import check
 from tengen.solve.dfpn import KEY
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver, node_of
-from tengen.solve.leaf_search import Solved
-from tengen.solve.leaf_workers import LeafWorker, leaf_workers
+from tengen.solve.leaf_search import LeafWorker, Solved, leaf_workers
 from tengen.solve.proof_tree import ProofTree, Search
-from tengen.solve.table import INFINITY, probe
+from tengen.solve.transposition_table import INFINITY, probe
 from tengen.workers.calls import Calls, WorkerError, Workers
 from tengen.workers.local import LocalWorkers
 

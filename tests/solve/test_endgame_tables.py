@@ -7,13 +7,21 @@ import pytest
 
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN
-from tengen.games.microchess.tables import UNKNOWN, Tables, TableValue
-from tengen.games.microchess.tables_build import build_tables
-from tengen.games.microchess.tables_check import check_table, check_tables, longest_mate, position_fen
-from tengen.games.microchess.tables_file import TableError, TableFile, open_table, table_path, write_table
-from tengen.games.microchess.tables_index import look_up
-from tengen.games.microchess.tables_judge import judge_games, mistakes
-from tengen.games.microchess.tables_material import Material, all_materials
+from tengen.solve.endgame_build import build_tables
+from tengen.solve.endgame_check import check_table, check_tables, longest_mate, position_fen
+from tengen.solve.endgame_index import Material, all_materials, look_up
+from tengen.solve.endgame_tables import (
+    UNKNOWN,
+    TableError,
+    TableFile,
+    Tables,
+    TableValue,
+    evaluate_games,
+    mistakes,
+    open_table,
+    table_path,
+    write_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -211,17 +219,17 @@ def test_who_repeats_a_won_position_has_thrown_it_away(tables: Tables) -> None:
     cycle = ("d1d2", "a5b5", "d2d1", "b5a5")
     game = play("k3/4/1K2/4/3R w", *cycle, *cycle)
     assert game.end_reason == "threefold repetition"
-    judged = judge_games(tables, [game])
+    judged = evaluate_games(tables, [game])
     assert len(judged) == 8
     assert [move.is_mistake for move in judged] == [False] * 8  # Black, who was lost, made the last move
     game = play("k3/4/1K2/4/3R b", "a5b5", "d1d2", "b5a5", "d2d1", "a5b5", "d1d2", "b5a5", "d2d1")
-    assert [move.is_mistake for move in judge_games(tables, [game])] == [False] * 7 + [True]
+    assert [move.is_mistake for move in evaluate_games(tables, [game])] == [False] * 7 + [True]
 
 
 def test_moves_outside_the_tables_are_not_judged(tables: Tables) -> None:
     start = microchess.State.new()
-    assert judge_games(tables, [start.play(start.legal_moves()[0])]) == []
-    assert judge_games(tables, []) == []
+    assert evaluate_games(tables, [start.play(start.legal_moves()[0])]) == []
+    assert evaluate_games(tables, []) == []
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -283,3 +291,11 @@ def _written(folder: Path, material: Material, values: np.ndarray) -> Path:
 def test_no_tables_are_told_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="tengen tables build microchess --no-double-step"):
         Tables.open(tmp_path, double_step=False)
+
+
+def test_the_tables_are_still_found_where_earlier_versions_had_them() -> None:
+    from tengen.games.microchess.tables import Tables as old_tables
+    from tengen.games.microchess.tables_judge import judge_games
+
+    assert old_tables is Tables
+    assert judge_games is evaluate_games

@@ -1,4 +1,5 @@
-"""Retrograde analysis: the exact value of every position of one material, from the values of its successors.
+"""Building endgame tables by retrograde analysis: the exact value of every position of one material, from the values of
+its successors.
 
 After Thompson (1986). First every position is looked at once, forwards: is it legal, is it mate or stalemate, how many
 moves stay within the material, and what do the others (captures, promotions, those that end a right to castle) lead to,
@@ -10,34 +11,145 @@ Values are uint8: 0 a draw, UNUSED where there is no legal position, else plies 
 an even number of plies is a loss of the side to move (0: it is mated), an odd number a win.
 
 The rules are those of `standard` without repetition and the 50-move rule. The double step matters.
+
+Each table is a file that is there whole or not at all, so a build that was stopped, in any way, resumes where it was.
+Materials with as many pieces and pawns do not need each other and are solved side by side, by threads: the kernels and
+zlib run without Python's lock.
 """
 
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen._files import make_folder, sole_use
 from tengen._kernel import kernel
+from tengen._machine import cores
 from tengen.games.microchess.board import (
     BLACK_MAY_CASTLE,
     BLACK_PIECE,
+    FILES,
     KING,
     KNIGHT,
     PAWN,
     QUEEN,
+    RANKS,
     ROOK,
+    SQUARES,
     WHITE_MAY_CASTLE,
 )
-from tengen.games.microchess.tables_index import DRAW, UNUSED, Layout, TablesInMemory, locate, place, rank_of
-from tengen.games.microchess.tables_moves import (
-    MAX_LISTED,
-    attacked,
-    bit,
-    list_moves,
-    list_retreats,
-    occupied_by,
-    slot_on,
+from tengen.solve.endgame_index import (
+    DRAW,
+    KING_PLACE,
+    KING_PLACES,
+    KING_SQUARES,
+    MAX_PIECES,
+    UNUSED,
+    WITH_PAWNS,
+    WITHOUT_PAWNS,
+    Layout,
+    Material,
+    TablesInMemory,
+    all_materials,
+    in_memory,
+    layout_of,
+    locate,
+    place,
+    rank_of,
 )
+from tengen.solve.endgame_tables import TableError, TableFacts, facts_of, open_table, write_table
+
+# ---------------------------- building: every material after those its captures and promotions lead to
+
+_KEPT_TABLES = 48  # unpacked in memory while others are solved from them, up to about 60 MB
+
+
+def build_tables(
+    folder: Path,
+    pieces: int = MAX_PIECES,
+    double_step: bool = True,
+    workers: int | None = None,
+    report: Callable[[TableFacts, bool], None] | None = None,
+) -> list[TableFacts]:
+    """Make sure that all tables with up to so many pieces are in the folder; what each holds, in order.
+
+    `report(facts, built)` is called after each table, from this thread, with built=False for one already there.
+    Ctrl-C waits for the tables under way (seconds) and leaves what is finished. A table that is there is read through,
+    and made again if it is damaged.
+    """
+    make_folder(folder)
+    with sole_use(folder) as alone:
+        if not alone:
+            raise TableError(f"another build is at work in {folder}: wait for it, or choose another --out")
+        return _build_missing(folder, pieces, double_step, workers, report)
+
+
+def _build_missing(
+    folder: Path,
+    pieces: int,
+    double_step: bool,
+    workers: int | None,
+    report: Callable[[TableFacts, bool], None] | None,
+) -> list[TableFacts]:
+    load = lru_cache(_KEPT_TABLES)(lambda material: open_table(folder, material, double_step).values())
+    built: list[TableFacts] = []
+
+    def note(facts: TableFacts, fresh: bool) -> None:
+        built.append(facts)
+        if report is not None:
+            report(facts, fresh)
+
+    with ThreadPoolExecutor(workers or cores(), thread_name_prefix="tables") as pool:
+        for _, step in itertools.groupby(all_materials(pieces), key=lambda material: material.depth):
+            under_way: set[Future[TableFacts]] = set()
+            try:
+                for material in step:
+                    try:
+                        note(_checked_facts(folder, material, double_step), False)
+                    except TableError:
+                        under_way.add(pool.submit(_build_table, folder, material, double_step, load))
+                while under_way:
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        note(future.result(), True)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    return built
+
+
+def _checked_facts(folder: Path, material: Material, double_step: bool) -> TableFacts:
+    """What a table that is there holds; TableError unless every value can be read and its header is theirs."""
+    table = open_table(folder, material, double_step)
+    if table.facts != facts_of(material, double_step, table.values()):
+        raise TableError(f"the header of {table.path} is damaged")
+    return table.facts
+
+
+def _build_table(
+    folder: Path, material: Material, double_step: bool, load: Callable[[Material], NDArray[np.uint8]]
+) -> TableFacts:
+    return write_table(folder, material, double_step, solve_material(material, double_step, load))
+
+
+def solve_material(
+    material: Material, double_step: bool, load: Callable[[Material], NDArray[np.uint8]]
+) -> NDArray[np.uint8]:
+    """The values uint8[positions] of a material's table, given those of its successors."""
+    successors = in_memory(material.successors(), load)
+    values = solve(layout_of(material, solving=True), successors, double_step)
+    if material.pawns or material.rights:
+        return values
+    # Solved with left and right swapped alone; of those with up and down swapped too only one is kept.
+    kept = [KING_PLACE[WITH_PAWNS, white * 20 + black] for white, black in KING_SQUARES[WITHOUT_PAWNS]]
+    kept = kept[: KING_PLACES[WITHOUT_PAWNS]]
+    return np.ascontiguousarray(values.reshape(2, KING_PLACES[WITH_PAWNS], -1)[:, kept]).reshape(-1)
+
 
 _LONGEST = 253  # plies to mate that a value can hold
 _NEVER_LOSES = 255  # among what is `waiting`: has a drawing or winning way out
@@ -57,7 +169,7 @@ class _Work(NamedTuple):
 class _Pieces(NamedTuple):
     """One position, and room to try things."""
 
-    pieces: NDArray[np.int64]  # [5] in slots, as `tables_moves.py` has them
+    pieces: NDArray[np.int64]  # [5] in slots, as below
     squares: NDArray[np.int64]  # [5]
     codes: NDArray[np.int64]  # [3] the pieces beside the kings of another position
     places: NDArray[np.int64]  # [3] their squares
@@ -65,7 +177,7 @@ class _Pieces(NamedTuple):
     ends: NDArray[np.int64]  # [MAX_LISTED] their targets or origins
 
 
-class _Outlook(NamedTuple):
+class _Options(NamedTuple):
     """What the moves of a position lead to, as far as known before its own material is solved."""
 
     within: int  # how many stay in the material
@@ -202,7 +314,7 @@ def _look_back(board, count, layout, black, distance, double_step, work, then, f
 
 @kernel(inline=True)
 def _look_around(board, count, black, rights, occupied, double_step, successors):  # type: ignore[no-untyped-def]
-    """The outlook of the side to move."""
+    """What the side to move can do."""
     pieces, squares = board.pieces, board.squares
     within, drawn, win, loss = 0, False, _NO_WIN, -1
     for m in range(list_moves(pieces, squares, count, black == 1, occupied, double_step, board.slots, board.ends)):
@@ -235,7 +347,7 @@ def _look_around(board, count, black, rights, occupied, double_step, successors)
         value = _value_beyond(board, count, -1, 2 - black, left, successors)
         drawn, win, loss = _take_in(value, drawn, win, loss)
         squares[black], squares[slot] = king, rook
-    return _Outlook(within, drawn, win, loss)
+    return _Options(within, drawn, win, loss)
 
 
 @kernel(inline=True)
@@ -322,3 +434,160 @@ def _may_castle(board, count, black, rights, occupied):  # type: ignore[no-untyp
         attacked(first, pieces, squares, count, black == 0, -1, occupied)
         or attacked(second, pieces, squares, count, black == 0, -1, occupied)
     )
+
+
+# ------------------------------------------------ moves of a handful of pieces, forwards and backwards
+# The pieces are in *slots*: slot 0 holds White's king, slot 1 Black's, then come the others; `pieces` and `squares` are
+# int64[5]. Occupied squares are bits of a uint32. This is apart from `games/microchess/moves.py` on purpose: the tables
+# are solved with these moves and checked with those (`solve.endgame_check`), so that each tests the other.
+
+MAX_LISTED = 64  # more than five pieces have moves
+_LINES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))  # files, ranks
+_LEAPS = ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1))
+_MOST_TARGETS = 13  # more than a queen sees
+_BLACK_PAWN = PAWN + BLACK_PIECE
+
+
+def _square(file: int, rank: int) -> int | None:
+    return rank * FILES + file if 0 <= file < FILES and 0 <= rank < RANKS else None
+
+
+def _seen(square: int, steps: tuple[tuple[int, int], ...], length: int) -> list[int]:
+    """The squares up to `length` steps away on an empty board."""
+    file, rank = square % FILES, square // FILES
+    squares = [_square(file + n * right, rank + n * up) for right, up in steps for n in range(1, length + 1)]
+    return [target for target in squares if target is not None]
+
+
+def _targets() -> NDArray[np.int8]:
+    """What a piece attacks on an empty board: int8[piece, square, 13], then -1."""
+    targets = np.full((2 * BLACK_PIECE + 1, SQUARES, _MOST_TARGETS), -1, np.int8)
+    for first, forward in ((0, 1), (BLACK_PIECE, -1)):
+        pawn, knight = (((-1, forward), (1, forward)), 1), (_LEAPS, 1)
+        ways = (pawn, knight, (_LINES[4:], 4), (_LINES[:4], 4), (_LINES, 4), (_LINES, 1))
+        for kind, (steps, length) in enumerate(ways, 1):
+            for square in range(SQUARES):
+                found = _seen(square, steps, length)
+                targets[first + kind, square, : len(found)] = found
+    return targets
+
+
+def _between() -> NDArray[np.uint32]:
+    """The squares strictly between two on a line, as bits: uint32[square, square]."""
+    between = np.zeros((SQUARES, SQUARES), np.uint32)
+    for square in range(SQUARES):
+        for step in _LINES:
+            line = _seen(square, (step,), 4)
+            for n, target in enumerate(line):
+                between[square, target] = sum(1 << other for other in line[:n])
+    return between
+
+
+TARGETS: Final = _targets()
+BETWEEN: Final = _between()
+REACH: Final = np.array(  # uint32[piece, square]: TARGETS as bits
+    [[sum(1 << int(target) for target in row if target >= 0) for row in rows] for rows in TARGETS], np.uint32
+)
+
+# --------------------------------------------------------------------------------------------- kernels
+
+
+@kernel(inline=True)
+def bit(square):  # type: ignore[no-untyped-def]
+    """The set of one square."""
+    return np.uint32(1) << np.uint32(square)
+
+
+@kernel(inline=True)
+def occupied_by(squares, count):  # type: ignore[no-untyped-def]
+    """The set of the squares of the first `count` pieces; fewer squares than pieces if two share one."""
+    occupied = np.uint32(0)
+    for i in range(count):
+        occupied |= bit(squares[i])
+    return occupied
+
+
+@kernel(inline=True)
+def attacked(square, pieces, squares, count, by_black, gone, occupied):  # type: ignore[no-untyped-def]
+    """Whether a piece of one side, other than that in slot `gone`, attacks a square."""
+    for i in range(count):
+        if i != gone and (pieces[i] > BLACK_PIECE) == by_black:
+            if REACH[pieces[i], squares[i]] & bit(square) and not BETWEEN[squares[i], square] & occupied:
+                return True
+    return False
+
+
+@kernel(inline=True)
+def slot_on(square, squares, count):  # type: ignore[no-untyped-def]
+    """The slot of the piece on a square, or -1."""
+    for i in range(count):
+        if squares[i] == square:
+            return i
+    return -1
+
+
+@kernel(inline=True)
+def list_moves(pieces, squares, count, black, occupied, double_step, slots, targets):  # type: ignore[no-untyped-def]
+    """The moves of one side, castling aside, not yet tested for check: slot and target of each; returns how many."""
+    own = np.uint32(0)
+    for i in range(count):
+        if (pieces[i] > BLACK_PIECE) == black:
+            own |= bit(squares[i])
+    n = 0
+    for slot in range(count):
+        piece, origin = pieces[slot], squares[slot]
+        if (piece > BLACK_PIECE) != black:
+            continue
+        pawn = piece == PAWN or piece == _BLACK_PAWN
+        barred = own | ~occupied if pawn else own
+        for k in range(_MOST_TARGETS):
+            target = np.int64(TARGETS[piece, origin, k])
+            if target < 0:
+                break
+            if not barred & bit(target) and not BETWEEN[origin, target] & occupied:
+                slots[n], targets[n] = slot, target
+                n += 1
+        if pawn:
+            target = origin
+            for _ in range(2 if double_step and _on_start(piece, origin) else 1):
+                target += -FILES if black else FILES
+                if occupied & bit(target):
+                    break
+                slots[n], targets[n] = slot, target
+                n += 1
+    return n
+
+
+@kernel(inline=True)
+def list_retreats(pieces, squares, count, black, occupied, double_step, slots, origins):  # type: ignore[no-untyped-def]
+    """The ways to take back a move of one side that captured or promoted nothing: slot and origin; returns how many."""
+    n = 0
+    for slot in range(count):
+        piece, target = pieces[slot], squares[slot]
+        if (piece > BLACK_PIECE) != black:
+            continue
+        if piece == PAWN or piece == _BLACK_PAWN:
+            origin = target
+            for step in range(2):
+                origin -= -FILES if black else FILES
+                if origin < FILES or origin >= SQUARES - FILES or occupied & bit(origin):
+                    break
+                if step == 1 and not (double_step and _on_start(piece, origin)):
+                    break
+                slots[n], origins[n] = slot, origin
+                n += 1
+            continue
+        for k in range(_MOST_TARGETS):
+            origin = np.int64(TARGETS[piece, target, k])
+            if origin < 0:
+                break
+            if not occupied & bit(origin) and not BETWEEN[origin, target] & occupied:
+                slots[n], origins[n] = slot, origin
+                n += 1
+    return n
+
+
+@kernel(inline=True)
+def _on_start(piece, square):  # type: ignore[no-untyped-def]
+    """Whether a pawn stands where it may take two steps: on rank 2 or, Black's, on rank 4."""
+    return square // FILES == (1 if piece == PAWN else RANKS - 2)

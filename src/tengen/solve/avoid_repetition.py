@@ -2,24 +2,27 @@
 
 A search proves positions without their history, so two parts of a proof may lead back to stones that stood on the board
 before. Mostly there are other moves, in the strategy's own positions, that lead out of such boards for good
-(`solve.ways_out`). Where there are none, the solver is asked for positions after moves that the strategy did not need
+(`escaping_moves`). Where there are none, the solver is asked for positions after moves that the strategy did not need
 so far, and moves before are changed, too, so that lines do not come there.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen._kernel import kernel
 from tengen.games.go.rules import get_rules
 from tengen.solve.certificate import Certificate
-from tengen.solve.check import check_entries, check_start, look_at, question_of
-from tengen.solve.check_circles import mark_reached
-from tengen.solve.check_lines import Entries, Lines
-from tengen.solve.check_moves import KEPT, Question, new_work, replies
-from tengen.solve.repetition import RepetitionError, check_repetition
-from tengen.solve.ways_out import Backwards, Way, turned_round, ways_out
+from tengen.solve.check import Lines, RepetitionError, check_repetition, check_start, mark_reached
+from tengen.solve.check_positions import KEPT, Entries, Question, check_entries, look_at, new_work, question_of, replies
+
+_ROUNDS = 20
+_MOST_STEPS = 1_000_000  # to follow in a set of boards; one with more lines is taken for spoiled
+_STEPS = 30  # by which the region that is changed may grow
 
 Widen = Callable[[int, Callable[[int], bool]], dict[int, int]]
 """Entries (moves by key) for a position, given as its number, in which the opponent is to move; without those whose
@@ -28,12 +31,21 @@ keys are known already. Nothing if the claim cannot be kept there, as far as a s
 Places = NDArray[np.int64]
 """Which entries of a certificate."""
 
-_ROUNDS = 20
-_MOST_STEPS = 1_000_000  # to follow in a set of boards; one with more lines is taken for spoiled
-_STEPS = 30  # by which the region that is changed may grow
+Backwards = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""What `reversed_steps` returns."""
 
 
-def untangle(
+class Option(NamedTuple):
+    """A move of an entry."""
+
+    move: int
+    after: int
+    """The stones after it, up to symmetry; below 0 if the line ends there."""
+    replies: list[int]
+    """The entries that replies lead to."""
+
+
+def avoid_repetition(
     certificate: Certificate,
     widen: Widen = lambda number, is_known: {},
     report: Callable[[str], None] = lambda text: None,
@@ -54,7 +66,7 @@ class _Strategy:
 
     def __init__(self, certificate: Certificate, widen: Widen) -> None:
         self._certificate = replace(certificate, moves=certificate.moves.copy())
-        self._question, self._work = question_of(certificate), new_work(certificate.promise.size)
+        self._question, self._work = question_of(certificate), new_work(certificate.statement.size)
         self._entries, self._widen = check_entries(certificate, self._question), widen
         self._asked = set[int]()  # positions that the solver was asked for
 
@@ -66,7 +78,7 @@ class _Strategy:
     def spoiled(self) -> Places:
         """The entries of all sets of boards that lines come to and in which superko forbids a move of the player's, or
         might."""
-        certificate, rules = self._certificate, get_rules(self._certificate.promise.rules)
+        certificate, rules = self._certificate, get_rules(self._certificate.statement.rules)
         reached = self._reached()
         entries = _only(reached, self._entries)
         lines = Lines(certificate, self._question, entries, check_start(certificate, self._question))
@@ -84,40 +96,40 @@ class _Strategy:
         keys, is_changed = self._certificate.keys[spoiled], False
         for _ in range(_STEPS):
             region = np.searchsorted(self._certificate.keys, keys)
-            backwards = turned_round(self._first(), self._entries.reply)
+            backwards = reversed_steps(self._first(), self._entries.reply)
             comes = np.zeros(len(self._certificate.keys), np.bool_)
             mark_reached(backwards[0], backwards[1], region, comes)
-            ways = {place: self._ways(place) for place in region.tolist()}
-            boards = dict(zip(ways, (self._certificate.keys[region] >> 6).tolist(), strict=True))
-            free = ways_out(ways, boards, comes)
+            options = {place: self._options(place) for place in region.tolist()}
+            boards = dict(zip(options, (self._certificate.keys[region] >> 6).tolist(), strict=True))
+            free = escaping_moves(options, boards, comes)
             is_changed |= self._take(free)
             reached = self._reached()
-            stuck = [place for place in ways if place not in free and reached[place]]
+            stuck = [place for place in options if place not in free and reached[place]]
             if not stuck:
                 break
-            near = {reply for place in stuck for way in ways[place] for reply in way.replies if comes[reply]}
-            if near <= ways.keys():
+            near = {reply for place in stuck for option in options[place] for reply in option.replies if comes[reply]}
+            if near <= options.keys():
                 near = {place for place in _before(backwards, stuck) if reached[place]}
             keys = np.union1d(keys, self._certificate.keys[list(near)])
             is_changed |= self._add_entries(self._certificate.keys[stuck])
         return is_changed
 
-    def _ways(self, place: int) -> list[Way]:
+    def _options(self, place: int) -> list[Option]:
         """All moves of an entry with which the claim is kept, as far as the strategy has positions for it; its own move
         first."""
-        keys, found = self._certificate.keys, list[Way]()
+        keys, found = self._certificate.keys, list[Option]()
         own = int(self._certificate.moves[place])
         for move in [own, *(move for move in range(-1, self._question.size**2) if move != own)]:
             seen = look_at(self._work, self._question, keys, keys[place : place + 1], np.array([move], np.int8))
             if isinstance(seen, Entries):
-                found.append(Way(move, int(seen.after[0]), seen.reply.tolist()))
+                found.append(Option(move, int(seen.after[0]), seen.reply.tolist()))
         return found
 
-    def _take(self, ways: dict[int, Way]) -> bool:
-        """Give entries the moves of these ways. Whether any of them is another one."""
+    def _take(self, options: dict[int, Option]) -> bool:
+        """Give entries the moves of these options. Whether any of them is another one."""
         moves = self._certificate.moves
-        changed = np.array(sorted(place for place, way in ways.items() if moves[place] != way.move), np.int64)
-        moves[changed] = [ways[place].move for place in changed.tolist()]
+        changed = np.array(sorted(place for place, option in options.items() if moves[place] != option.move), np.int64)
+        moves[changed] = [options[place].move for place in changed.tolist()]
         self._entries = _seen_again(self._certificate, self._question, self._entries, changed)
         return len(changed) > 0
 
@@ -201,3 +213,80 @@ def _with(
         number[entries.reply].astype(np.int32),
     )
     return larger, _seen_again(larger, question, empty, np.searchsorted(larger.keys, added))
+
+
+# ------------------------------------------------------------ moves that lead out of a region for good
+# A region is some entries of a certificate, each with all the moves that it could have. Entries are freed one after the
+# other, from the ways out backwards. Each board after a move of the player's gets a height, and the height falls with
+# every move, so no line comes to such a board again; and where the player moves from a board that has a height itself,
+# it goes lower, so it does not come back to stones that the opponent left, either.
+
+
+def escaping_moves(
+    region: Mapping[int, list[Option]], board: Mapping[int, int], comes: NDArray[np.bool_]
+) -> dict[int, Option]:
+    """An option for each entry of a region from which lines leave it for good. `board`: the stones of each entry up to
+    symmetry; `comes`: bool[n], the entries from which lines come to the region, or which are in it."""
+    heights, chosen = _Heights(), dict[int, Option]()
+    waiting = {
+        place: sorted(options, key=lambda option: int(comes[option.replies].sum())) for place, options in region.items()
+    }
+    turn = 0
+    while True:
+        turn += 1
+        freed = dict[int, Option]()
+        for place, options in waiting.items():
+            for option in options:
+                inside = [reply for reply in option.replies if comes[reply]]
+                if all(reply in chosen for reply in inside) and heights.give(place, board[place], option, inside, turn):
+                    freed[place] = option
+                    break
+        if not freed:
+            return chosen
+        chosen |= freed
+        waiting = {place: options for place, options in waiting.items() if place not in chosen}
+
+
+class _Heights:
+    """Of boards after moves of the player's, and of entries: that of the board after the move."""
+
+    def __init__(self) -> None:
+        self._after, self._entry = dict[int, float](), dict[int, float]()
+        self._highest_on = defaultdict[int, float](float)  # by board: of the entries on it
+
+    def give(self, place: int, board: int, option: Option, inside: list[int], turn: int) -> bool:
+        """Give an entry the height of an option, if that is higher than those of the entries inside that follow."""
+        if option.after < 0:
+            self._entry[place] = 0.0
+            return True
+        below = max((self._entry[reply] for reply in inside), default=0.0)
+        above = self._after.get(board, turn + 1.0)  # none so far is higher than that
+        height = self._after.get(option.after)
+        if height is None:
+            below = max(below, self._highest_on[option.after])
+            height = float(turn) if below < turn < above else (below + above) / 2
+        if not below < height < above or option.after == board:
+            return False
+        self._after[option.after] = self._entry[place] = height
+        self._highest_on[board] = max(self._highest_on[board], height)
+        return True
+
+
+@kernel(allocates=True)
+def reversed_steps(first, reply):  # type: ignore[no-untyped-def]
+    """The steps of a strategy backwards: for `first`: int64[n + 1] and `reply`: int32[...] of Steps, where the entries
+    that lead to each entry begin, int64[n + 1], and these entries, int32[...]."""
+    count = first.shape[0] - 1
+    begin = np.zeros(count + 1, np.int64)
+    for to in reply:
+        begin[to + 1] += 1
+    for e in range(count):
+        begin[e + 1] += begin[e]
+    filled = begin[:-1].copy()
+    before = np.empty(reply.shape[0], np.int32)
+    for e in range(count):
+        for k in range(first[e], first[e + 1]):
+            to = reply[k]
+            before[filled[to]] = e
+            filled[to] += 1
+    return begin, before

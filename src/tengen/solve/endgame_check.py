@@ -1,8 +1,8 @@
 """The full consistency check: every value of every table must follow from those of its successors.
 
-The successors come from the game's own rules (`moves.py`, `board.py`), which share no code with the solver. If all
-positions agree, the tables are right: by induction on the distance for wins and losses, and what always has a drawing
-move and never a winning one is a draw.
+The successors come from the game's own rules (`games/microchess/moves.py`, `board.py`), which share no code with the
+solver. If all positions agree, the tables are right: by induction on the distance for wins and losses, and what always
+has a drawing move and never a winning one is a draw.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,12 +35,20 @@ from tengen.games.microchess.board import (
     play_move,
     set_up,
 )
-from tengen.games.microchess.ending import is_dead
-from tengen.games.microchess.moves import MAX_MOVES, is_attacked, legal_moves
+from tengen.games.microchess.moves import MAX_MOVES, is_attacked, is_dead, legal_moves
 from tengen.games.microchess.notation import board_to_fen
-from tengen.games.microchess.tables_file import open_table
-from tengen.games.microchess.tables_index import DRAW, UNUSED, catalogue_of, in_memory, locate_board, look_up, place
-from tengen.games.microchess.tables_material import Material, all_materials
+from tengen.solve.endgame_index import (
+    DRAW,
+    UNUSED,
+    Material,
+    all_materials,
+    catalogue_of,
+    in_memory,
+    locate_board,
+    look_up,
+    place,
+)
+from tengen.solve.endgame_tables import open_table
 
 _KEPT_TABLES = 64  # unpacked in memory while others are checked against them
 _A1, _D5 = 0, 19

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tengen.games.microchess import variant_name, variants_path
-from tengen.games.microchess.tables_build import build_tables
-from tengen.games.microchess.tables_check import check_tables, position_fen
-from tengen.games.microchess.tables_file import open_table
-from tengen.games.microchess.tables_index import DRAW, UNUSED
-from tengen.games.microchess.tables_material import all_materials
+from tengen.solve.endgame_build import build_tables
+from tengen.solve.endgame_check import check_tables, position_fen
+from tengen.solve.endgame_index import DRAW, UNUSED, all_materials
+from tengen.solve.endgame_tables import open_table
 
 pytestmark = pytest.mark.long
 
