@@ -117,7 +117,8 @@ def test_a_seed_of_the_spec_goes_before_the_given_one() -> None:
     state = microchess.State.new()
     moves = {spec: load_agent(spec, seed).choose(state).move for spec, seed in (("random:seed=5", 1), ("random", 5))}
     assert len(set(moves.values())) == 1 and len({load_agent("random", n).choose(state).move for n in range(9)}) > 1
-    load_agent("gtp:no-such-program", 1).close()
+    with pytest.raises(AgentError, match="no-such-program isn't installed"):
+        load_agent("gtp:no-such-program", 1)
 
 
 def test_who_cannot_analyse_is_named() -> None:

@@ -141,8 +141,10 @@ def main() -> None:
     every = [mutant for file in given.files or TESTS for mutant in _mutants(file)]
     sample = sorted(every, key=lambda mutant: mutant.place(given.seed))[: given.mutants]
     left = [one for one in sample if one.name not in found or (given.again and not found[one.name]["by"])]
-    limits = {file: _limit(copy, file) for file in dict.fromkeys(mutant.file for mutant in left)}
+    limits = dict[str, float]()
     for mutant in left:
+        if mutant.file not in limits:
+            limits[mutant.file] = _limit(copy, mutant.file)
         begun = time.monotonic()
         by = copy.notice(mutant.file, mutant.source, limits[mutant.file])
         found[mutant.name] = {"mutant": mutant.name, "by": by, "seconds": round(time.monotonic() - begun, 1)}
