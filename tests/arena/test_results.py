@@ -1,5 +1,7 @@
 """The folder of a match survives what may happen to it."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from tengen._files import write_atomically
 from tengen.arena.results import GameResult, MatchFolder, MatchFolderError
+from tengen.games.game import get_game
 from tengen.games.go.game import GAME
 
 SETTINGS = {"a": "random", "b": 'gtp:"my engine" --name \\ä\x7f\U0001f600\n', "size": 9, "komi": 7.5}
@@ -99,3 +102,61 @@ def test_an_atomic_write_replaces_the_whole_file(tmp_path: Path) -> None:
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_closed_folder_may_be_opened_while_it_is_remembered(tmp_path: Path) -> None:
+    first = MatchFolder(tmp_path, SETTINGS, GAME)
+    first.close()
+    with pytest.raises(MatchFolderError) as refused:
+        MatchFolder(tmp_path, {"size": 5}, GAME)  # its traceback keeps the folder, too
+    MatchFolder(tmp_path, SETTINGS, GAME).close()
+    assert refused and first.results == {}
+
+
+def test_a_recorded_game_is_known_at_once(tmp_path: Path) -> None:
+    with MatchFolder(tmp_path, SETTINGS, GAME) as kept:
+        kept.record(result(7), b"(;)")
+        assert kept.results == {7: result(7)}
+        assert (tmp_path / "games" / "0007.sgf").read_bytes() == b"(;)"
+
+
+def test_every_changed_letter_of_a_line_is_found() -> None:
+    line = result(7).to_json().encode()
+    assert GameResult.from_json(line) == result(7)
+    for place in range(len(line)):
+        changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+        try:
+            assert GameResult.from_json(changed) == result(7)  # an equal way to write it
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize("game, first", [("go", "a"), ("microchess", "b")])
+def test_lines_of_older_versions_name_who_had_black(tmp_path: Path, game: str, first: str) -> None:
+    """Black moves first in Go and second in Microchess; such lines have no checksum either."""
+    values = json.loads(result(1).to_json())
+    del values["check"], values["first"]
+    with MatchFolder(tmp_path, SETTINGS, get_game(game)):
+        pass
+    line = json.dumps(values | {"black": "a"}).encode() + b"\n"
+    (tmp_path / "results.jsonl").write_bytes(line)
+    with MatchFolder(tmp_path, SETTINGS, get_game(game)) as kept:
+        assert kept.results[1].first == first and kept.results[1].seconds == (0.5, 1.5)
+    assert GameResult.from_json(line).first == "a"
+
+
+def test_of_two_lines_of_a_game_the_first_counts(tmp_path: Path) -> None:
+    make(tmp_path, 2)
+    again = replace(result(1), winner="a").to_json().encode()
+    with (tmp_path / "results.jsonl").open("ab") as file:
+        file.write(again + b"\n")
+    with MatchFolder(tmp_path, SETTINGS, GAME) as kept:
+        assert kept.results == {1: result(1), 2: result(2)}
+
+
+def test_what_a_kill_cut_off_is_removed(tmp_path: Path) -> None:
+    make(tmp_path, 1)
+    cut_off = tmp_path / "games" / f".0002.sgf.{'0f' * 16}.part"
+    cut_off.write_bytes(b"half a game")
+    make(tmp_path, 0)
+    assert not cut_off.exists()

@@ -14,11 +14,15 @@ from tengen.data.archives import (
     ARCHIVE_CUT,
     ARCHIVE_INSIDE,
     ARCHIVE_UNREADABLE,
+    FILE_UNREADABLE,
     LOOSE_FILES,
     MAX_NAME_LENGTH,
+    MAX_PASSED_BYTES,
     MAX_RECORD_BYTES,
     TOO_LARGE,
     RecordFile,
+    _TooMuch,
+    _Unpacked,
     clean_name,
     find_sources,
     iter_records,
@@ -119,10 +123,11 @@ def test_a_tar_with_an_endless_name_is_given_up(tmp_path: Path) -> None:
 
 def test_a_tar_with_a_gigantic_member_is_given_up(tmp_path: Path) -> None:
     header = tarfile.TarInfo("zeros.bin")
-    header.size = 1 << 40
     path = tmp_path / "x.tar"
-    path.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
-    assert reasons(path) == [TOO_LARGE]
+    for size, reason in ((1 << 40, TOO_LARGE), ((1 << 30) + 1, TOO_LARGE), (1 << 30, ARCHIVE_CUT)):
+        header.size = size
+        path.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+        assert reasons(path) == [reason]
 
 
 def test_links_and_devices_are_passed_over(tmp_path: Path) -> None:
@@ -227,3 +232,145 @@ def test_reading_goes_no_further_than_it_is_asked(tmp_path: Path) -> None:
     stream = iter_records([path])
     assert next(stream).data == b"(;1)"
     assert next(stream).reason == ARCHIVE_CUT
+
+
+# ------------------------------------------------------------------------------------------ to the last byte
+
+
+def test_a_record_of_just_the_largest_size_is_taken(tmp_path: Path) -> None:
+    members = {"1.sgf": bytes(MAX_RECORD_BYTES), "2.sgf": bytes(MAX_RECORD_BYTES + 1)}
+    folder = loose(tmp_path / "x", members)
+    for packed in (folder, tar(tmp_path / "x.tar", members, "w"), zipped(tmp_path / "x.zip", members)):
+        assert [(len(one.data), one.reason) for one in read(packed)] == [(MAX_RECORD_BYTES, ""), (0, TOO_LARGE)]
+
+
+def test_unpacking_stops_after_what_was_allowed() -> None:
+    stream = _Unpacked(io.BytesIO(bytes(2 * MAX_RECORD_BYTES + 8)))  # type: ignore[arg-type]
+    assert len(stream.read(MAX_RECORD_BYTES)) == MAX_RECORD_BYTES
+    stream.allow(3)
+    assert len(stream.read(MAX_RECORD_BYTES + 3)) == MAX_RECORD_BYTES + 3 and stream.is_whole
+    with pytest.raises(_TooMuch):
+        stream.read(1)
+    stream.allow(MAX_PASSED_BYTES)
+    with pytest.raises(_TooMuch):
+        stream.allow(MAX_PASSED_BYTES + 1)
+
+
+def test_the_end_of_a_tar_is_known_by_its_last_block() -> None:
+    for parts, whole in (([512], True), ([511], False), ([500, 12], True), ([1000], True), ([], False)):
+        stream = _Unpacked(io.BytesIO(bytes(sum(parts))))  # type: ignore[arg-type]
+        for size in parts:
+            stream.read(size)
+        assert stream.is_whole is whole
+    stream = _Unpacked(io.BytesIO(b"x" + bytes(511)))  # type: ignore[arg-type]
+    assert len(stream.read(600)) == 512 and not stream.is_whole
+
+
+def test_how_much_was_read_is_told_with_each_record(tmp_path: Path) -> None:
+    members = {"1.sgf": b"(;1)", "2.sgf": b"(;two)", "notes.txt": b"no record"}
+    (source,) = find_sources([loose(tmp_path / "x", members)])
+    assert [position for _, position in source.records()] == [4, 10] and source.bytes == 10
+    assert source.name == "1.sgf" and source.names == ("1.sgf", "2.sgf")
+    big = {f"{number}.sgf": os.urandom(30_000) for number in range(20)}
+    for archive in (tar(tmp_path / "x.tar.gz", big), zipped(tmp_path / "x.zip", big)):
+        (source,) = find_sources([archive])
+        positions = [position for _, position in source.records()]
+        assert positions == sorted(positions) and len(set(positions)) > 3
+        assert source.bytes == archive.stat().st_size >= positions[-1] > source.bytes * 0.9
+        archive.write_bytes(archive.read_bytes()[: source.bytes // 2])
+        *_, (record, position) = find_sources([archive])[0].records()
+        assert record.reason == ARCHIVE_CUT and position > source.bytes * 0.3
+
+
+def test_what_is_no_record_is_passed_over_in_every_packing(tmp_path: Path) -> None:
+    members = {"notes.txt": b"no record", "1.sgf": b"(;1)", "sgf": b"no record"}
+    for packed in (
+        loose(tmp_path / "x", members),
+        tar(tmp_path / "x.tar", members, "w"),
+        zipped(tmp_path / "x.zip", members),
+    ):
+        assert good(packed) == [b"(;1)"] and reasons(packed) == []
+
+
+def test_a_link_to_an_archive_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar"
+    with tarfile.open(path, "w") as archive:
+        link = tarfile.TarInfo("inner.zip")
+        link.type, link.linkname = tarfile.SYMTYPE, "other.zip"
+        archive.addfile(link)
+    assert read(path) == []
+
+
+def test_a_name_is_cut_at_its_front() -> None:
+    longest = "a" * MAX_NAME_LENGTH
+    assert clean_name(longest) == longest
+    assert clean_name("b" + longest) == "..." + longest[3:]
+    assert clean_name("a" * 2 * MAX_NAME_LENGTH + "b" * 100) == "..." + longest[3:]
+
+
+def packed_zip(path: Path, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    """A zip as other programs make them: kinds of files, fields of their own, names of all the world."""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in (("é/바둑.sgf", b"(;1)"), ("plain.sgf", b"(;2)"), ("notes.txt", b"no"), ("3.sgf", b"(;3)")):
+            info = zipfile.ZipInfo(name)
+            info.compress_type, info.external_attr = compression, 0o100644 << 16
+            info.extra = b"\xfe\xca\x03\x00abc" if name == "plain.sgf" else b""
+            archive.writestr(info, data)
+    return path
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_zip_without_its_list_gives_the_same_records(tmp_path: Path, compression: int) -> None:
+    path = packed_zip(tmp_path / "x.zip", compression)
+    whole = read(path)
+    assert [record.data for record in whole] == [b"(;1)", b"(;2)", b"(;3)"]
+    assert whole[0].name == "x.zip/é/바둑.sgf"
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"PK\x01\x02")])
+    assert read(path)[:-1] == whole and reasons(path) == [ARCHIVE_CUT]
+    path.write_bytes(data[: data.index(b"PK\x01\x02") - 1])  # within the last member
+    *_, last = read(path)
+    assert read(path)[:-1] == whole[:2] and "within a member" in last.detail
+
+
+def test_names_of_old_zips_are_those_of_dos(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x.zip", {"A.sgf": b"(;1)"})
+    data = path.read_bytes().replace(b"A.sgf", b"\x81.sgf")
+    path.write_bytes(data)
+    whole = read(path)
+    path.write_bytes(data[: data.index(b"PK\x01\x02")])
+    assert whole[0].name == read(path)[0].name == "x.zip/ü.sgf"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(6, 0x1), (6, 0x8), (8, 12), (18, MAX_RECORD_BYTES + 1)],
+    ids=["encrypted", "of unknown length", "packed in another way", "too large"],
+)
+def test_a_cut_zip_ends_where_a_member_cannot_be_read(tmp_path: Path, place: int, value: int) -> None:
+    path = zipped(tmp_path / "x.zip", {"1.sgf": b"(;1)", "2.sgf": b"(;2)"})
+    data = bytearray(path.read_bytes())
+    second = data.index(b"PK\x03\x04", 4)
+    data[second + place : second + place + 4 if place == 18 else second + place + 2] = value.to_bytes(
+        4 if place == 18 else 2, "little"
+    )
+    path.write_bytes(data[: data.index(b"PK\x01\x02")])
+    *before, last = read(path)
+    assert [record.data for record in before] == [b"(;1)"]
+    assert last.reason == ARCHIVE_CUT and "'2.sgf' cannot be read without" in last.detail
+
+
+def test_a_bomb_in_a_cut_zip_is_left_out(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x.zip", {"bomb.sgf": bytes(5 * MAX_RECORD_BYTES), "1.sgf": b"(;1)"})
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"PK\x01\x02")])
+    assert good(path) == [b"(;1)"] and reasons(path) == [TOO_LARGE, ARCHIVE_CUT]
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    folder = loose(tmp_path / "x", {"1.sgf": b"(;1)", "2.sgf": b"(;2)"})
+    (source,) = find_sources([folder])
+    (folder / "1.sgf").unlink()
+    records = [record for record, _ in source.records()]
+    assert [(one.data, one.reason) for one in records] == [(b"", FILE_UNREADABLE), (b"(;2)", "")]
+    assert records[0].detail == "No such file or directory"

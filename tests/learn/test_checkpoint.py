@@ -87,3 +87,15 @@ def test_a_damaged_or_foreign_checkpoint_is_told_with_the_remedy(tmp_path: Path)
     path.write_bytes(whole)
     with pytest.raises(CheckpointError, match="does not fit"):
         Run("sgd", blocks=2).load(path)
+
+
+def test_the_checkpoint_before_is_kept_and_named_where_the_newest_is_damaged(tmp_path: Path) -> None:
+    path, before = tmp_path / "trainer.safetensors", tmp_path / "trainer-before.safetensors"
+    Run("sgd").save(path, step=1)
+    assert not before.exists()
+    for step in (2, 3):
+        Run("sgd").save(path, step=step)
+        assert Run("sgd").load(before) == {"step": step - 1}
+    path.write_bytes(b"x")
+    with pytest.raises(CheckpointError, match=f"mv {before} {path}, or delete it to begin anew"):
+        Run("sgd").load(path)

@@ -1,6 +1,7 @@
 """The run directory belongs to one run, keeps every line, and lets one process in."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -180,3 +181,44 @@ def test_a_run_says_its_kind_and_older_ones_are_recognised(tmp_path: Path) -> No
     for name, kind in (("reuse", "zero"), ("teacher_games", "alphago"), ("records_share", "value"), ("rate", "")):
         (tmp_path / "config.toml").write_text(f"{name} = 1\n")
         assert kind_of_run(tmp_path) == kind
+
+
+def test_what_is_dropped_is_dropped_after_a_power_cut_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunDirectory(tmp_path, SETTINGS)
+    for step in (10, 20, 30):
+        run.record({"step": step})
+    synced = list[list[int]]()
+    monkeypatch.setattr("tengen.learn.run_directory.os.fsync", lambda _: synced.append(steps(tmp_path)))
+    run.rewind(20)
+    run.close()
+    assert synced == [[10, 20]]
+
+
+def test_a_closed_directory_may_be_opened_while_it_is_remembered(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "a" / "b", SETTINGS)
+    first.record({"step": 1, "test_loss": 0.5})
+    first.close()
+    with pytest.raises(RunDirectoryError) as refused:
+        RunDirectory(first.path, {})  # its traceback keeps the directory, too
+    RunDirectory(first.path, SETTINGS).close()
+    assert refused and first.metrics() == [{"step": 1, "test_loss": 0.5}]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at /proc")
+def test_a_closed_directory_has_no_open_files(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, SETTINGS)
+    run.record({"step": 1, "test_loss": 0.5})
+    run.close()
+    links = [os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    assert [link for link in links if link.startswith(str(tmp_path))] == []
+
+
+def test_only_steps_go_to_tensorboard_and_lines_without_one_stay(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, SETTINGS)
+    run.record({"note": "begun"})
+    assert not (tmp_path / "tensorboard").exists()
+    run.record({"step": 0})
+    run.record({"step": 1})
+    run.rewind(0)
+    run.close()
+    assert read_metrics(tmp_path) == [{"note": "begun"}, {"step": 0}]

@@ -40,10 +40,12 @@ def get(served: Served, path: str = "/", method: str = "GET", **headers: str) ->
     return answer
 
 
-def talk(served: Served, origin: str | None, host: str | None = None, cookie: str | None = None) -> None:
+def talk(
+    served: Served, origin: str | None, host: str | None = None, cookie: str | None = None, path: str = "/talk"
+) -> None:
     """Open the websocket and close it; InvalidStatus if it is refused."""
     headers = {} if cookie is None else {"Cookie": cookie}
-    address = f"ws://{host or f'127.0.0.1:{served.port}'}/talk"
+    address = f"ws://{host or f'127.0.0.1:{served.port}'}{path}"
     line = socket.create_connection(("127.0.0.1", served.port), timeout=60)
     with connect(address, sock=line, origin=origin, additional_headers=headers, proxy=None):  # type: ignore[arg-type]
         pass
@@ -231,3 +233,44 @@ def test_a_server_ends_in_the_middle_of_a_thought_and_lets_no_second_one_in(tmp_
         server.send_signal(number)
         server.wait(timeout=60)
         page.close()
+
+
+@pytest.mark.parametrize("length, is_kept", [(31, False), (32, True)])
+def test_a_secret_that_is_too_short_is_made_again(tmp_path: Path, length: int, is_kept: bool) -> None:
+    path = tmp_path / "a" / "state" / "secret"
+    assert len(kept_secret(path)) >= 32  # its folders are made
+    path.write_text("x" * length)
+    assert (kept_secret(path) == "x" * length) is is_kept
+
+
+def test_names_of_this_machine() -> None:
+    assert is_loopback("LOCALHOST") and is_loopback("[::1]") and is_loopback("127.1.2.3")
+    assert not is_loopback("localhost.evil.example")
+
+
+@pytest.mark.parametrize("origin", ["ftp://{}", "http://[", "file://{}"])
+def test_an_origin_is_that_of_a_page(served: Served, origin: str) -> None:
+    assert get(served, method="POST", Origin=origin.format(f"127.0.0.1:{served.port}")).status == 403
+
+
+def test_a_name_that_is_none_is_refused(served: Served) -> None:
+    assert get(served, Host="[").status in (400, 403)
+
+
+def test_the_token_opens_no_websocket(closed: Served) -> None:
+    """It would stay in logs of proxies; only a page is given the cookie."""
+    with pytest.raises(InvalidStatus):
+        talk(closed, closed.address, path=f"/talk?token={TOKEN}")
+
+
+def test_every_answer_has_the_headers_once(served: Served, closed: Served) -> None:
+    for header in ("x-content-type-options", "referrer-policy", "cross-origin-opener-policy"):
+        assert len(get(served).headers.get_all(header)) == 1
+    cookie = get(closed, f"/?token={TOKEN}").headers["set-cookie"]
+    assert "Max-Age=2592000" in cookie  # 30 days
+
+
+def test_of_several_cookies_ours_counts(closed: Served) -> None:
+    name = f"tengen-{closed.port}"
+    assert get(closed, Cookie=f'other=1; {name}="{TOKEN}" ; tengen-1=x').status in (200, 503)
+    assert get(closed, Cookie=f"other={TOKEN}; tengen-1={TOKEN}").status == 401

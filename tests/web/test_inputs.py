@@ -84,3 +84,42 @@ def test_every_opponent_can_play_what_it_is_offered_for() -> None:
                 refuse(state)
             elif isinstance(agent, NeedsCheck):
                 agent.check(state)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "refused"),
+    [
+        ("uct:playouts=200000", "uct:playouts=200001"),
+        ("zero:go5,sims=100000", "zero:go5,sims=100001"),
+        ("uct:seconds=30", "uct:seconds=30.1"),
+        ("minimax:depth=3", "minimax:depth=4"),
+        ("alphabeta:depth=8", "alphabeta:depth=9"),
+        ("zero:go5,batch=64", "zero:go5,batch=65"),
+        ("alphago:alphago9,threads=8", "alphago:alphago9,threads=9"),
+        ("uct:rave=1000000", "uct:rave=0,seconds=31"),
+        ("alphabeta:evaluation=influence", "alphabeta:evaluation=other"),
+        ("zero:go5,backend=int8", "zero:go5,backend=torch"),
+        ("uct:guided=no", "uct:guided=perhaps"),
+        ("uct:seed=" + "1" * 191, "uct:seed=" + "1" * 192),
+    ],
+)
+def test_limits_to_the_last_one(allowed: str, refused: str) -> None:
+    assert safe_spec(allowed) == allowed
+    with pytest.raises(SpecError):
+        safe_spec(refused)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("gtp:x", "'gtp' cannot be asked for from a page: choose from random, minimax"),
+        ("alphabeta:model=go9", "alphabeta with a model cannot be asked for"),
+        ("zero:nothing", "no model is called 'nothing': choose from alphago9"),
+        ("zero:go9,backend=torch", "backend=torch cannot be asked for"),
+        ("uct:seconds=1000", "seconds=1000 is more than a page may ask for: at most 30"),
+        (7, "give an agent's spec, such as uct:playouts=1000"),
+    ],
+)
+def test_a_refusal_says_what_would_be_right(spec: object, told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        safe_spec(spec)

@@ -97,8 +97,8 @@ def load_analyst(spec: str, seed: int | None = None) -> "Analyst":
 def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
     """The kind of a spec and the settings that it gives, nothing loaded; SpecError where it cannot be read.
 
-    >>> read_spec("zero:go9,num_simulations=100")
-    ('zero', {'model': 'go9', 'sims': 100})
+    >>> read_spec("alphago:alphago9,num_simulations=100")
+    ('alphago', {'model': 'alphago9', 'sims': 100})
     """
     kind, _, text = spec.strip().partition(":")
     if kind not in _KINDS:

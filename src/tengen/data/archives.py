@@ -235,7 +235,7 @@ class _Unpacked:
         self._allowed -= len(data)
         if self._allowed < 0:
             raise _TooMuch(f"a header of more than {MAX_RECORD_BYTES} bytes")
-        self._last = (self._last + data)[-512:] if len(data) < 512 else data[-512:]
+        self._last = (self._last + data)[-512:]
         return data
 
     @property

@@ -104,7 +104,7 @@ class Guard:
     async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close"})  # before it was opened: the client gets status 403
         else:
             await answer(scope, receive, send)
 

@@ -293,7 +293,7 @@ class StoredStudies:
             try:
                 fields = json.loads(path.read_text("utf-8"))
                 found.append({name: fields[name] for name in _LISTED} | {"touched": path.stat().st_mtime})
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
         return found
 
