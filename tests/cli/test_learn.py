@@ -137,7 +137,7 @@ def test_learn_value_plays_its_games_on_a_cluster(tmp_path: Path, monkeypatch: p
         return dict.fromkeys(("value_loss", "value_loss_standard_error", "train_value_loss"), 1.0) | {"step": 1}
 
     monkeypatch.setattr("tengen.learn.value.learn_value", learn)
-    monkeypatch.setattr("tengen.cli.learn_value.cluster_hosts", lambda address: address and f"hosts at {address}")
+    monkeypatch.setattr("tengen.cli.learn_alphago.cluster_hosts", lambda address: address and f"hosts at {address}")
     for given in ([], ["--cluster", "auto"]):
         result = runner.invoke(app, ["learn", "value", "--policy", "go5", *given, "--out", str(tmp_path)])
         assert result.exit_code == 0, result.output

@@ -13,7 +13,7 @@ from ..conftest import IN_CI
 from .chromium import Chromium
 from .clicks import WIDE, start
 from .served import Page, Served
-from .test_learn import add_games, add_line
+from .test_runs import add_games, add_line
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 RECORD = "(;GM[1]SZ[5]KM[3.5]PB[A]PW[B]C[words];B[cc];W[cd];B[bd](;W[dc];B[db])(;W[bc];B[cb]))(;SZ[5];B[cc])"
