@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen._files import move_into_place
+from tengen._files import move_into_place, naming
 from tengen.data.archives import RecordFile, RecordSource
 from tengen.data.dataset import RULE_NAMES, SCHEMA
 from tengen.data.records import RecordedGame, Rejected, read_game
@@ -43,7 +43,8 @@ def cut_into_chunks(source: RecordSource) -> Iterator[tuple[list[RecordFile], in
 def pack_chunk(path: Path, records: list[RecordFile]) -> None:
     """Read a chunk of records and write its file; what a worker of this machine does."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    write_table(partial, _packed(records))
+    with naming(path):
+        write_table(partial, _packed(records))
     move_into_place(partial, path)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tengen._files import naming
 from tengen.data.chunks import write_table
 
 
@@ -28,7 +29,7 @@ class ColumnFiles:
         for path in (*self._files.values(), *self._ends.values()):
             path.write_bytes(b"")
         for path in self._ends.values():
-            path.write_bytes(np.zeros(1, np.int64).tobytes())
+            _extend(path, np.zeros(1, np.int64))
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, none of them null."""
@@ -49,7 +50,8 @@ class ColumnFiles:
     def write(self, path: Path) -> dict[str, int]:
         """Write the table as an Arrow IPC file with one batch; returns how many elements each list column has."""
         columns = [self._column(field) for field in self._schema]
-        write_table(path, pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        with naming(path):
+            write_table(path, pa.RecordBatch.from_arrays(columns, schema=self._schema))
         return dict(self._lengths)
 
     def _column(self, field: pa.Field) -> pa.Array:
@@ -85,7 +87,7 @@ def _values_and_ends(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def _extend(path: Path, values: NDArray[Any]) -> None:
-    with open(path, "ab") as file:
+    with naming(path), open(path, "ab") as file:
         file.write(np.ascontiguousarray(values).tobytes())
 
 

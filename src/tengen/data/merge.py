@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen._files import move_into_place
+from tengen._files import move_into_place, naming
 from tengen.data.chunks import Left, open_chunk
 from tengen.data.column_files import ColumnFiles
 from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
@@ -36,7 +36,8 @@ class Merge:
         columns = ColumnFiles(SCHEMA, self._work)
         reasons: Counter[str] = Counter()
         described = []
-        with open(self._work / REJECTED_FILE, "w", newline="", encoding="utf-8") as file:
+        left_out_path = self._work / REJECTED_FILE
+        with naming(left_out_path), open(left_out_path, "w", newline="", encoding="utf-8") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("source", "reason", "detail"))
             seen = 0
@@ -61,7 +62,8 @@ class Merge:
             "rejected": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
             "sources": described,
         }
-        (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
+        with naming(self._work / SUMMARY_FILE):
+            (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
         for name in (REJECTED_FILE, GAMES_FILE, SUMMARY_FILE):
             move_into_place(self._work / name, out / name)
         return summary
