@@ -29,25 +29,24 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Write aside, sync, rename: like `write_atomically`, for what is too large to have in memory twice."""
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with aside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException as error:
+        with naming(path, aside):
+            with aside.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+    except BaseException:
         aside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, str(aside)):
-            error.filename, error.filename2 = str(path), None  # a write knows no name, and nobody knows the one aside
         raise
     _sync_folder(path.parent)
 
 
 def move_into_place(source: Path, target: Path) -> None:
     """Give a file that has been written its name, so that it is there whole even after a power cut."""
-    with naming(target):
+    with naming(target, source):
         with source.open("rb+") as file:
             os.fsync(file.fileno())
-    os.replace(source, target)
+        os.replace(source, target)
     _sync_folder(target.parent)
 
 
@@ -81,12 +80,13 @@ def append(file: IO[bytes], data: bytes) -> None:
 
 
 @contextmanager
-def naming(path: Path | str) -> Iterator[None]:
-    """Name this file in errors that name none, as those of writes and syncs do not."""
+def naming(path: Path | str, aside: Path | None = None) -> Iterator[None]:
+    """Name this file in errors that name none, as those of writes and syncs do, or only the file written aside."""
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename is None or error.filename == str(aside):
+            error.filename, error.filename2 = str(path), None
         raise
 
 

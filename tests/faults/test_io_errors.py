@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tengen._files import make_folder, write_atomically
+from tengen._files import make_folder, move_into_place, write_atomically
 
 from .campaign import compare, found
 from .commands import COMMANDS
@@ -59,7 +59,11 @@ def test_a_failed_rename_or_sync_of_a_folder_is_named(tmp_path: Path) -> None:
     with patch("os.replace", side_effect=lambda a, b: (_ for _ in ()).throw(OSError(errno.EIO, "broken", str(a)))):
         with pytest.raises(OSError) as caught:
             write_atomically(tmp_path / "model", b"new")
-    assert caught.value.filename == str(tmp_path / "model") and not os.listdir(tmp_path)
+        assert caught.value.filename == str(tmp_path / "model") and not os.listdir(tmp_path)
+        (tmp_path / "partial").touch()
+        with pytest.raises(OSError) as caught:
+            move_into_place(tmp_path / "partial", tmp_path / "chunk")
+        assert caught.value.filename == str(tmp_path / "chunk")
     with patch("os.fsync", side_effect=broken), pytest.raises(OSError) as caught:
         make_folder(tmp_path / "run")
     assert caught.value.filename == str(tmp_path)
