@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Final
 
 from tests.web.test_fuzz import ACTIONS, FIELDS, VALUES
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .web import Server, Talk, serving
 
@@ -66,7 +66,11 @@ async def _hostile(server: SimpleNamespace, number: int) -> None:
     rng = random.Random(number)
     while True:
         known: list[str] = []
-        page = await Talk.open(server)
+        try:
+            page = await Talk.open(server)
+        except (WebSocketException, OSError):  # the server is too busy, or has ended: wait as a browser does
+            await asyncio.sleep(1)
+            continue
         ears = asyncio.create_task(_remember(page, known))
         try:
             while not ears.done():
