@@ -7,6 +7,7 @@ PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c con
 # Compiles what the first game of `make play` needs, while the rest is being installed.
 WARM  := PYTHONPATH=src $(BIN)/python -c 'import tengen; state = tengen.go.State.new(9); \
 	state.play(state.legal_moves()[0]); tengen.load_agent("uct:playouts=9").choose(state)' >/dev/null 2>&1
+LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes -r
 MADE  := $(VENV)/.made
 BASE  := $(VENV)/.installed-base
 DEV   := $(VENV)/.installed-dev
@@ -82,15 +83,18 @@ $(MADE):
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(BASE): $(MADE) pyproject.toml constraints.txt
+$(BASE): $(MADE) pyproject.toml constraints.txt locks/base.txt
 	@echo "Installing Tengen into $(VENV) (once, about half a minute)"
+	@sed -n '/^\(llvmlite\|numba\|numpy\)==/,/[^\\]$$/p' locks/base.txt > $(VENV)/first.txt
+	@$(LOCKED) $(VENV)/first.txt --no-compile
 	@$(PIP) --no-compile numba numpy
-	@$(WARM) & $(PIP) --no-compile -e . ; made=$$?; wait; exit $$made
+	@$(WARM) & $(LOCKED) locks/base.txt --no-compile && $(PIP) --no-compile --no-build-isolation -e . ; made=$$?; wait; exit $$made
 	@touch $@
 
-$(DEV): $(MADE) pyproject.toml constraints.txt
+$(DEV): $(MADE) pyproject.toml constraints.txt locks/dev.txt
 	@echo "Installing Tengen and its test tools into $(VENV) (once, about a minute)"
-	@$(PIP) -e '.[dev]'
+	@$(LOCKED) locks/dev.txt
+	@$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $(BASE) $@
 
 # Node builds the page. Where there is none (or an old one), it comes from PyPI.
@@ -102,5 +106,5 @@ $(NODE): $(MADE)
 
 $(PAGE): $(NODE) $(PAGE_SOURCES)
 	@echo "Building the page (about half a minute the first time)"
-	@cd web && PATH="$$(cat ../$(NODE)):$$PATH" && npm install --no-package-lock --no-audit --no-fund --loglevel=error && npm run --silent build
+	@cd web && PATH="$$(cat ../$(NODE)):$$PATH" && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
 	@touch $@

@@ -29,24 +29,24 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Write aside, sync, rename: like `write_atomically`, for what is too large to have in memory twice."""
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with aside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException as error:
+        with naming(path, aside):
+            with aside.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+    except BaseException:
         aside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, str(aside)):
-            error.filename, error.filename2 = str(path), None  # a write knows no name, and nobody knows the one aside
         raise
     _sync_folder(path.parent)
 
 
 def move_into_place(source: Path, target: Path) -> None:
     """Give a file that has been written its name, so that it is there whole even after a power cut."""
-    with source.open("rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(source, target)
+    with naming(target, source):
+        with source.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(source, target)
     _sync_folder(target.parent)
 
 
@@ -59,18 +59,34 @@ def make_folder(path: Path) -> None:
 
 
 def append_line(file: IO[bytes], line: bytes) -> None:
-    """Add a line to a file opened for appending without a buffer: on the disk when this returns, whole or not at all.
+    """Add a line to a file, as `append` does."""
+    append(file, line + b"\n")
 
-    Only `kill -9` or a power cut within can leave a torn line.
+
+def append(file: IO[bytes], data: bytes) -> None:
+    """Add to a file opened for appending without a buffer: on the disk when this returns, whole or not at all.
+
+    Only `kill -9` or a power cut within can leave a part of it.
     """
     end = file.seek(0, os.SEEK_END)
     try:
-        if file.write(line + b"\n") <= len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file.fileno())
-    except OSError as error:
-        error.filename = error.filename or file.name
+        with naming(file.name):
+            if file.write(data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file.fileno())
+    except OSError:
         file.truncate(end)
+        raise
+
+
+@contextmanager
+def naming(path: Path | str, aside: Path | None = None) -> Iterator[None]:
+    """Name this file in errors that name none, as those of writes and syncs do, or only the file written aside."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or error.filename == str(aside):
+            error.filename, error.filename2 = str(path), None
         raise
 
 
@@ -88,10 +104,8 @@ def _sync_folder(folder: Path) -> None:
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(handle)
-        except OSError as error:
-            error.filename = str(folder)
-            raise
+            with naming(folder):
+                os.fsync(handle)
         finally:
             os.close(handle)
 

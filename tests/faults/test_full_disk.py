@@ -6,14 +6,21 @@ import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
+from tengen.data.column_files import ColumnFiles
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tengen._files import append_line, write_atomically
 from tengen.arena.results import GameResult, MatchFolder
+from tengen.data.archives import RecordFile
+from tengen.data.chunks import pack_chunk
 from tengen.games.go.game import GAME
 from tengen.learn.run_directory import RunDirectory, read_metrics
 
+from ..data.packed_games import record
 from .commands import COMMANDS
 from .inputs import Inputs
 from .killing import Host
@@ -62,6 +69,44 @@ def test_a_run_keeps_its_metrics_and_a_match_its_games(tmp_path: Path, full_disk
     assert read_metrics(tmp_path / "run") == [{"loss": 1.5}]
     with MatchFolder(tmp_path / "match", {"seed": 1}, GAME) as match:
         assert list(match.results) == [1]
+
+
+def test_a_full_tensorboard_log_is_named_and_holds_what_was_written(tmp_path: Path, full_disk: None) -> None:
+    run, steps = RunDirectory(tmp_path, {"seed": 1}), 0
+    with pytest.raises(OSError, match=r"tensorboard/events\.out\.tfevents"):
+        for steps in range(100):
+            run.record({"step": steps + 1, "loss": 1.5})
+    run.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert steps > 5 and [event.step for event in events.Scalars("run/loss")] == list(range(1, steps + 1))
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> list[RecordFile]:
+    """Games that have been packed once, so that what reads them is compiled, and kept, before the disk is full."""
+    made = [RecordFile(f"{seed}.sgf", record(seed, 9, 60)) for seed in range(5)]
+    pack_chunk(tmp_path / "before.arrow", made)
+    return made
+
+
+def test_chunks_and_columns_are_named(games: list[RecordFile], tmp_path: Path, full_disk: None) -> None:
+    with pytest.raises(OSError) as caught:
+        pack_chunk(tmp_path / "000000-000000.arrow", games)
+    assert caught.value.filename == str(tmp_path / "000000-000000.arrow")
+    columns = ColumnFiles(pa.schema([("moves", pa.large_list(pa.uint16()))]), tmp_path)
+    batch = pa.RecordBatch.from_arrays([pa.array([[1] * 3000], pa.large_list(pa.uint16()))], ["moves"])
+    with pytest.raises(OSError) as caught:
+        columns.append(batch)
+    assert caught.value.filename == str(tmp_path / "moves.column")
+
+
+def test_a_failed_sync_names_the_metrics(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, {"seed": 1})
+    with patch("os.fsync", side_effect=OSError(errno.EIO, "broken")), pytest.raises(OSError) as caught:
+        run.rewind(0)
+    run.close()
+    assert caught.value.filename == str(tmp_path / "metrics.jsonl")
 
 
 @pytest.fixture

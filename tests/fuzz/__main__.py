@@ -42,7 +42,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"which readers; all if not given: {', '.join(TARGETS)}")
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--inputs", type=int, default=0, help="stop after so many, in all calls together; 0: no limit")
+    parser.add_argument(
+        "--inputs", type=int, default=0, help="stop after so many of these targets, in all calls together; 0: no limit"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, default=Path(".fuzz.json"), help="where the numbers are kept")
     given = parser.parse_args()
@@ -68,7 +70,7 @@ def _fuzz(names: list[str], seed: int, seconds: float, most: int, state: Path) -
         faults += _keep(name.decode(), data, "it ended the program")
         done[name.decode()] += 1
     end = time.monotonic() + seconds
-    while time.monotonic() < end and not _stopped and not 0 < most <= sum(done.values()):
+    while time.monotonic() < end and not _stopped and not 0 < most <= sum(done[name] for name in names):
         for name in names:
             began = time.monotonic()
             for number in range(done[name], done[name] + _IN_A_ROW):

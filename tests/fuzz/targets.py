@@ -269,16 +269,38 @@ class _Web:
 
     def send_raw(self, data: bytes) -> bytes:
         """Send bytes that should be HTTP, and hang up; what comes back."""
-        answer = b""
         with socket.create_connection(("127.0.0.1", self._served.port), timeout=60) as connection:
-            try:
-                connection.sendall(data)
-                connection.shutdown(socket.SHUT_WR)
-                while block := connection.recv(1 << 16):
-                    answer += block
-            except ConnectionError:  # it may hang up on us
-                pass
-        return answer
+            return _send_last(connection, data)
+
+    def send_frames(self, data: bytes) -> bytes:
+        """Send bytes that should be frames of a page that the guard has let in, and hang up; what comes back."""
+        origin = f"Host: 127.0.0.1:{self._served.port}\r\nOrigin: {self._served.address}\r\n".encode()
+        with socket.create_connection(("127.0.0.1", self._served.port), timeout=60) as connection:
+            connection.sendall(b"GET /talk HTTP/1.1\r\n" + origin + _UPGRADE + b"\r\n")
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                answer += connection.recv(1)
+            assert answer.startswith(b"HTTP/1.1 101"), answer
+            return _send_last(connection, data)
+
+
+_UPGRADE = (
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+)
+
+
+def _send_last(connection: socket.socket, data: bytes) -> bytes:
+    """Send this and hang up; what comes back."""
+    answer = b""
+    try:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        while block := connection.recv(1 << 16):
+            answer += block
+    except ConnectionError:  # it may hang up on us
+        pass
+    return answer
 
 
 @cache
@@ -303,6 +325,23 @@ def _good_messages() -> list[bytes]:
 
 def _http(data: bytes) -> None:
     assert not _web().send_raw(data).startswith(b"HTTP/1.1 500"), "the server failed"
+
+
+def _frames(data: bytes) -> None:
+    answer = _web().send_frames(data)
+    assert FAILED.encode() not in answer
+    assert not re.search(rb"\x88[\x02-\x7d]\x03\xf3", answer), "closed with code 1011: the server failed"
+
+
+def _good_frames() -> list[bytes]:
+    """Masked with zeros, so that what is inside can be changed in words."""
+    mask, texts = bytes(4), _good_messages()
+    one = [b"\x81" + bytes([0xFE]) + len(text).to_bytes(2, "big") + mask + text for text in texts]
+    parts = (
+        b"\x01\x85" + mask + texts[0][:5] + b"\x80\xff" + (len(texts[0]) - 5).to_bytes(8, "big") + mask + texts[0][5:]
+    )
+    control = b"\x89\x84" + mask + b"ping" + b"\x8a\x80" + mask + b"\x88\x82" + mask + b"\x03\xe8"
+    return [*one, parts, b"".join(one) + control, control + one[0], b"\x82\x83" + mask + b"\0\1\2" + one[0]]
 
 
 def _good_requests() -> list[bytes]:
@@ -359,6 +398,11 @@ TARGETS = {
         lambda data: _web().run(data),
         _good_messages,
         _lines('"do" "n" "id" : , { } [ ] null 1e999 "record" "options" "players" "node" "move" "spec"'),
+    ),
+    "frames": Target(
+        _frames,
+        _good_frames,
+        (*(bytes([head]) for head in (0x00, 0x01, 0x80, 0x81, 0x82, 0x88, 0x89, 0x8A, 0xC1, 0xFE, 0xFF)), bytes(4)),
     ),
     "http": Target(
         _http,

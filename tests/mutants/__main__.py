@@ -32,16 +32,16 @@ TESTS: Final[dict[str, str]] = {
     "_arrays.py": "test_files.py",
     "_processes.py": "test_processes.py agents/test_gtp.py::test_a_child_of_the_engines_dies_with_it "
     "agents/test_ending.py::test_an_engine_that_hangs_ends_with_the_match[threads-15]",
-    "agents/registry.py": "agents/test_registry.py web/test_specs.py",
+    "agents/registry.py": "agents/test_registry.py web/test_inputs.py",
     "arena/results.py": "arena/test_results.py faults/test_power_cuts.py::test_a_match",
     "data/archives.py": "data/test_archives.py",
     "learn/checkpoint.py": "learn/test_checkpoint.py",
     "learn/run_directory.py": "learn/test_run_directory.py "
     "faults/test_power_cuts.py::test_checkpoints_and_metrics_of_a_run",
     "web/guard.py": "web/test_guard.py",
-    "web/inputs.py": "web/test_specs.py",
+    "web/inputs.py": "web/test_inputs.py",
     "web/storage.py": "web/test_stored_games.py web/test_stored_studies.py web/test_clocks.py web/test_study.py "
-    "web/test_play.py web/test_hostile.py",
+    "web/test_play_sessions.py web/test_hostile.py",
 }
 """The files that get mutants, and the tests that run for each, the quickest first."""
 _ROOT: Final = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen._files import move_into_place
+from tengen._files import move_into_place, naming
 from tengen.data.archives import RecordFile, RecordSource
 from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, RULE_NAMES, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
 from tengen.data.records import RecordedGame, Rejected, read_game
@@ -45,7 +45,8 @@ def cut_into_chunks(source: RecordSource) -> Iterator[tuple[list[RecordFile], in
 def pack_chunk(path: Path, records: list[RecordFile]) -> None:
     """Read a chunk of records and write its file; what a worker of this machine does."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    write_table(partial, _packed(records))
+    with naming(path):
+        write_table(partial, _packed(records))
     move_into_place(partial, path)
 
 
@@ -133,7 +134,8 @@ class Merge:
         columns = ColumnFiles(SCHEMA, self._work)
         reasons: Counter[str] = Counter()
         described = []
-        with open(self._work / REJECTED_FILE, "w", newline="", encoding="utf-8") as file:
+        left_out_path = self._work / REJECTED_FILE
+        with naming(left_out_path), open(left_out_path, "w", newline="", encoding="utf-8") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("source", "reason", "detail"))
             seen = 0
@@ -158,7 +160,8 @@ class Merge:
             "rejected": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
             "sources": described,
         }
-        (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
+        with naming(self._work / SUMMARY_FILE):
+            (self._work / SUMMARY_FILE).write_bytes(json.dumps(summary, indent=1).encode() + b"\n")
         for name in (REJECTED_FILE, GAMES_FILE, SUMMARY_FILE):
             move_into_place(self._work / name, out / name)
         return summary
@@ -207,7 +210,7 @@ class ColumnFiles:
         for path in (*self._files.values(), *self._ends.values()):
             path.write_bytes(b"")
         for path in self._ends.values():
-            path.write_bytes(np.zeros(1, np.int64).tobytes())
+            _extend(path, np.zeros(1, np.int64))
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, none of them null."""
@@ -228,7 +231,8 @@ class ColumnFiles:
     def write(self, path: Path) -> dict[str, int]:
         """Write the table as an Arrow IPC file with one batch; returns how many elements each list column has."""
         columns = [self._column(field) for field in self._schema]
-        write_table(path, pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        with naming(path):
+            write_table(path, pa.RecordBatch.from_arrays(columns, schema=self._schema))
         return dict(self._lengths)
 
     def _column(self, field: pa.Field) -> pa.Array:
@@ -264,7 +268,7 @@ def _values_and_ends(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def _extend(path: Path, values: NDArray[Any]) -> None:
-    with open(path, "ab") as file:
+    with naming(path), open(path, "ab") as file:
         file.write(np.ascontiguousarray(values).tobytes())
 
 

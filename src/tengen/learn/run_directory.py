@@ -21,6 +21,7 @@ from tengen._files import (
     Setting,
     append_line,
     make_folder,
+    naming,
     remove_cut_off,
     settings_as_toml,
     try_lock,
@@ -115,7 +116,8 @@ class RunDirectory:
                 break
             kept += len(line)
         self._metrics.truncate(kept)  # in one step: what is kept is never out of the file
-        os.fsync(self._metrics.fileno())
+        with naming(self.path / METRICS_FILE):
+            os.fsync(self._metrics.fileno())
 
     def _lock(self) -> None:
         if not try_lock(self._metrics):

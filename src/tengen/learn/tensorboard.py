@@ -1,10 +1,22 @@
-"""The metrics of a run for TensorBoard: `tensorboard --logdir runs`."""
+"""The metrics of a run for TensorBoard: `tensorboard --logdir runs`.
 
+TensorBoard's own writer has a thread, whose failed writes end in tracebacks that name no file; so only the format is
+its own here.
+"""
+
+import io
+import os
+import socket
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from torch.utils.tensorboard import SummaryWriter
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from tengen._files import append, make_folder
 
 
 class TensorBoardLog:
@@ -12,17 +24,29 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, after_step: int) -> None:
         """Go on after this step."""
-        self._writer = SummaryWriter(folder, purge_step=after_step + 1)
+        make_folder(folder)
+        name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
+        self._file = open(folder / name, "ab", buffering=0)
+        first = after_step + 1
+        self._write(
+            Event(wall_time=time.time(), file_version="brain.Event:2"),
+            Event(wall_time=time.time(), step=first, session_log=SessionLog(status=SessionLog.START)),
+        )
 
     def record(self, metrics: Mapping[str, Any]) -> None:
-        """Write every number among the metrics of one step, on the disk at once."""
-        for tag, value in _numbers(metrics):
-            self._writer.add_scalar(tag, value, metrics["step"])
-        self._writer.flush()
+        """Write every number among the metrics of one step, on the disk when this returns."""
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in _numbers(metrics)]
+        self._write(Event(wall_time=time.time(), step=metrics["step"], summary=Summary(value=values)))
 
     def close(self) -> None:
         """Close the file."""
-        self._writer.close()
+        self._file.close()
+
+    def _write(self, *events: Event) -> None:
+        records = io.BytesIO()
+        for event in events:
+            RecordWriter(records).write(event.SerializeToString())
+        append(self._file, records.getvalue())
 
 
 def _numbers(metrics: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
