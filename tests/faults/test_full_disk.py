@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from tengen.data.column_files import ColumnFiles
+from tengen.data.chunks import ColumnFiles
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tengen._files import append_line, write_atomically
