@@ -1,7 +1,9 @@
 """Korean: every message that the server sends to pages has a translation."""
 
 import ast
+import json
 import re
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,38 @@ def test_descriptions_and_results_are_translated() -> None:
         "Black 41, White 40 + 7.5 komi; no dead stones.",
     ):  # fmt: skip
         assert any(pattern.search(text) for pattern in known), text
+
+
+def korean(text: str) -> str:
+    """As the page translates it, part by part."""
+    source = (ROOT / "web/src/server_words.ts").read_text("utf-8")
+    for pattern, words in re.findall(r"^  \[/(.+)/, \"(.*)\"\],$", source, re.MULTILINE):
+        if found := re.search(pattern.replace("\\/", "/"), text):
+            for place, part in enumerate(found.groups(""), 1):
+                words = words.replace(f"${place}", part if re.fullmatch(r"[-\d.]*", part) else korean(part))
+            return words
+    return text
+
+
+def charted() -> list[str]:
+    """The numbers of runs of every kind that the page draws."""
+    groups = re.findall(r"^  \[\"\w+\", /(.+)/\],$", (ROOT / "web/src/learn.tsx").read_text("utf-8"), re.MULTILINE)
+    assert len(groups) > 3
+    names = set[str]()
+    for file in (ROOT / "tests/artefacts").glob("*/*.tar.xz"):
+        with tarfile.open(file) as archive:
+            for member in archive.getmembers():
+                if member.name.endswith("metrics.jsonl"):
+                    content = archive.extractfile(member)
+                    assert content is not None
+                    lines = [
+                        json.loads(line) for line in content.read().splitlines(keepends=True) if line.endswith(b"\n")
+                    ]
+                    names |= {key for line in lines for key, value in line.items() if isinstance(value, int | float)}
+    return sorted(name for name in names if any(re.search(group, name) for group in groups))
+
+
+@pytest.mark.parametrize("name", charted())
+def test_every_number_that_is_drawn_has_a_name(name: str) -> None:
+    shown = korean(name.replace("_", " "))
+    assert not re.search(r"[a-z]", shown.replace("Elo", "")), shown
