@@ -113,7 +113,7 @@ def test_a_line_that_finds_no_room_leaves_nothing_behind(tmp_path: Path, line: b
     path.write_bytes(b"one\n")
     with Full(path, "a+") as file, pytest.raises(OSError) as caught:
         append_line(file, line)  # type: ignore[arg-type]
-    assert caught.value.errno == errno.ENOSPC and caught.value.filename == path
+    assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(path)
     assert path.read_bytes() == b"one\n"
 
 

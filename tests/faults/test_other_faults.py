@@ -68,10 +68,11 @@ def test_a_worker_of_a_build_that_dies_ends_it_with_the_remedy(tmp_path: Path, m
 
 
 def test_no_wall_clock_decides_anything() -> None:
-    """The clock may jump: durations come from `time.monotonic`, and the time of day is never asked for."""
+    """The clock may jump: durations come from `time.monotonic`; TensorBoard alone is given the time of day, to show."""
     wall_clock = re.compile(
         r"\btime\.time(_ns)?\(|import time\b.*\btime\b,|datetime\.(now|utcnow|today)|localtime|gmtime"
     )
     for path in Path(tengen.__file__).parent.rglob("*.py"):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            assert not wall_clock.search(line), f"{path}, line {number}: {line.strip()}"
+            shown = path.name == "tensorboard.py" and "wall_time=time.time()" in line
+            assert shown or not wall_clock.search(line), f"{path}, line {number}: {line.strip()}"

@@ -95,9 +95,12 @@ def zero(
     base = preset_config(config.preset) if config.preset else config  # which is in the folder
     words = "tengen learn zero" + (f" --preset {config.preset}" if config.preset else "")
     command = command_line(words, config, base, ZERO_NAMES, out=folder, cluster=cluster)
-    with learning(folder, _summary(config), command) as progress:
-        from tengen.learn.zero import learn_zero
 
+    from tengen.learn.zero import learn_zero
+    from tengen.learn.zero_trainer import check_network
+
+    check_network(config, config.game_spec())  # before a run is announced
+    with learning(folder, _summary(config), command) as progress:
         last = learn_zero(config, folder, ZeroDisplay(progress, config).show, hosts=hosts)
     _print_end(folder, config, dict(last))
 

@@ -25,7 +25,7 @@ class TensorBoardLog:
     def __init__(self, folder: Path, after_step: int) -> None:
         """Go on after this step."""
         make_folder(folder)
-        name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
+        name = f"events.out.tfevents.{_next_number(folder):010}.{socket.gethostname()}.{os.getpid()}"
         self._file = open(folder / name, "ab", buffering=0)
         first = after_step + 1
         self._write(
@@ -47,6 +47,12 @@ class TensorBoardLog:
         for event in events:
             RecordWriter(records).write(event.SerializeToString())
         append(self._file, records.getvalue())
+
+
+def _next_number(folder: Path) -> int:
+    """TensorBoard reads the files of a run in the order of their names; others begin these with the time of day."""
+    numbers = (path.name.split(".")[3] for path in folder.glob("events.out.tfevents.*.*"))
+    return 1 + max((int(number) for number in numbers if number.isdigit()), default=0)
 
 
 def _numbers(metrics: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
