@@ -220,14 +220,14 @@ def _encode(size: int, encoder: str) -> Callable[[], int]:
 def _self_play(size: int) -> Callable[[], int]:
     """Games of a bundled network against itself: simulations/s, network included."""
     from tengen.encode.game_spec import GameSpec
-    from tengen.games.go.rules import GoOptions
+    from tengen.games.game import get_game
     from tengen.learn.selfplay import SelfPlayWorker
     from tengen.learn.selfplay_settings import SelfPlaySettings
     from tengen.nets.model import load_model
 
     name, komi, slots = _SELF_PLAY[size]
     model = load_model(name)
-    spec = GameSpec(GoOptions(size, komi=komi), model.encoder.name)
+    spec = GameSpec(get_game("go").options.of({"size": size, "komi": komi}), model.encoder.name)
     settings = SelfPlaySettings(simulations=32, slots=slots, random_plies=size**2 // 2, temperature_plies=8)
     worker = SelfPlayWorker(spec, settings, seed=1)
     worker.use(model.evaluator)
@@ -242,14 +242,18 @@ def _self_play(size: int) -> Callable[[], int]:
 
 
 def _alphago(size: int) -> Callable[[], int]:
+    """The first moves of a game: positions that the network has not seen."""
     import tengen
 
-    agent: Any = tengen.load_agent("alphago:alphago9,sims=1000,threads=1")
-    state = tengen.go.State.new(size, komi=7.0)
+    agent: Any = tengen.load_agent("alphago:alphago9,sims=1000,threads=1", seed=1)
+    rng = random.Random(1)
 
     def work() -> int:
-        agent.choose(state)
-        return 1000
+        agent.close()
+        state = tengen.go.State.new(size, komi=7.0).play(rng.randrange(size**2))
+        for _ in range(4):
+            state = state.play(agent.choose(state).move)
+        return 4000
 
     return work
 

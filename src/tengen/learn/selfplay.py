@@ -72,7 +72,6 @@ class SelfPlayWorker:
         self._searcher: Searcher | None = None
         self._all = np.arange(settings.slots)
         self._games = self._game.allocate(settings.slots)
-        self._openings = self._game.allocate(settings.slots)  # room for games that begin
         self._legal = np.zeros((settings.slots, self._game.actions), np.bool_)
         self._over = np.zeros(settings.slots, np.bool_)
         self._results = np.zeros(settings.slots, np.float32)
@@ -221,29 +220,24 @@ class SelfPlayWorker:
 
     def _begin(self, index: NDArray[np.int64]) -> None:
         """Start new games in these slots, each with a few random moves."""
-        game, count = self._game, len(index)
+        game, count = self._game, self.settings.slots
         game.restart(self._games, index)
         game.vary(self._games, index, self.settings.komi_spread, self._rng)
-        plies = self._rng.integers(0, self.settings.random_plies + 1, count)
+        plies = np.zeros(count, np.int64)
+        plies[index] = self._rng.integers(0, self.settings.random_plies + 1, len(index))
         for i in index:
             self._tables[i] = _GameTable(self.spec)
-        # Apart from the other games, whose legal moves are known: these are few, and their first moves many.
-        games, alone = self._openings, np.arange(count)
-        legal, over, results = self._legal[index], self._over[index], self._results[index]
-        game.copy(self._games, index, games, alone)
         for ply in range(self.settings.random_plies):
-            game.judge(games, count, legal, over, results)
-            weights = legal * self._rng.random(self._legal.shape)[index]
-            actions = np.where((plies > ply) & ~over, weights.argmax(axis=1), -1)
-            game.play(games, actions)
-            for k in np.flatnonzero(actions >= 0):
-                self._tables[index[k]].opening.append(int(actions[k]))
-        game.judge(games, count, legal, over, results)
-        game.copy(games, alone, self._games, index)
-        self._legal[index], self._over[index], self._results[index] = legal, over, results
-        too_short = index[over]  # random moves may end a game before it has begun
-        if len(too_short):
-            self._begin(too_short)
+            game.judge(self._games, count, self._legal, self._over, self._results)
+            weights = self._legal * self._rng.random(self._legal.shape)
+            actions = np.where((plies > ply) & ~self._over, weights.argmax(axis=1), -1)
+            game.play(self._games, actions)
+            for i in np.flatnonzero(actions >= 0):
+                self._tables[i].opening.append(int(actions[i]))
+        game.judge(self._games, count, self._legal, self._over, self._results)
+        over = index[self._over[index]]  # random moves may end a game before it has begun
+        if len(over):
+            self._begin(over)
         self._resigns[index] = self._rng.random(len(index)) >= self.settings.resign_keep
 
 
