@@ -245,6 +245,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "slots": 192,
         "full_share": 0.5,
         "fast_simulations": 12,
+        "value_scale": 0.25,
         "temperature_plies": 16,
         "positions": 12_000,
         "reuse": 2.5,
