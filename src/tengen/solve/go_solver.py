@@ -161,10 +161,6 @@ class Solver:
             self._tables[claim] = new_table(self.memory / 2)
         return self._tables[claim]
 
-    def knows(self, claim: Claim) -> bool:
-        """Whether there is a table for this claim already."""
-        return claim in self._tables
-
     def _draws(self, state: go.State) -> tuple[Claim, ...]:
         """Which players can force at least a draw."""
         komi = int(state.compensation)
