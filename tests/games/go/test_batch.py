@@ -5,13 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tengen._kernel import kernel
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, RULES, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
-from tengen.games.go.board import MOVES, NO_CELL, PASSES, TO_PLAY, board_at
+from tengen.games.go.board import MOVES, NO_CELL, PASSES, TO_PLAY, Board, board_at
 from tengen.games.go.coordinates import to_cell
+from tengen.games.go.playout import CANDIDATES, run_guided_playout
 from tengen.games.go.positions import ages_of
 from tengen.games.go.rules import GoOptions
+from tengen.games.kernels import playout
 
 from .positions import choices, pick, state_from
 
@@ -207,3 +210,25 @@ def test_random_games_to_the_end(rules: str, size: int) -> None:
     for i, state in enumerate(states):
         assert RULES[rules].removes_dead or margins[i] == state.score(dead=())
         assert ownership[i].sum() - state.komi == margins[i]
+
+
+@kernel
+def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
+    return playout(games, i, legal, state)
+
+
+def test_the_first_moves_of_a_playout_answer_the_last_two_moves() -> None:
+    """It is the guided playout of the state's board and moves, so it draws the same random numbers."""
+    state, batch, found = go.State.new(9), batch_of(9, "chinese"), np.empty(CANDIDATES, np.int64)
+    cells = [NO_CELL]
+    for name in "E5 E4 D4 F4 D3 E3 C5 E2 F5 G4 G5".split():
+        state = state.play(go.from_gtp(name, 9))
+        cells.append(to_cell(state.moves[-1][1], 9))
+        for seed in range(1, 10):
+            boards, board = batch.allocate(1), Board(*(field.copy() for field in state.board))
+            batch.load(boards, 0, state)
+            expected, _ = run_guided_playout(
+                board, cells[-1], cells[-2], state.rules.flags, found, np.zeros_like(board.color), np.uint64(seed)
+            )
+            after, _ = play_out(boards, 0, np.zeros(batch.actions, np.bool_), np.uint64(seed))
+            assert np.uint64(after) == np.uint64(expected)

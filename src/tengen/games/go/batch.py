@@ -290,7 +290,8 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     mover = board.info[TO_PLAY]
     if board.info[PASSES] < 2:
         found, first_player = stack_array(CANDIDATES, np.int64), stack_zeros(board.color.shape[0], np.uint8)
-        state, _ = run_guided_playout(board, NO_CELL, NO_CELL, games.rules[FLAGS], found, first_player, state)
+        last, before = np.int64(games.recent[i, 0]), np.int64(games.recent[i, 1])
+        state, _ = run_guided_playout(board, last, before, games.rules[FLAGS], found, first_player, state)
         margin = add_quick_owners(board, stack_zeros(board.color.shape[0], np.int64)) - games.komi[i]
     else:
         margin = final_margin(board, games.rules[FLAGS], games.dead[i]) - games.komi[i]
