@@ -47,7 +47,7 @@ _GO9: Final = (
     Opponent("improving", "policy:go9", "82.5% of 20 games against GNU Go level 10, without search"),
     Opponent("club", "uct:playouts=2000"),
     Opponent("strong", "zero:go9,sims=100", "91.7% of 30 games against GNU Go level 10"),
-    Opponent("strongest", "alphago:seconds=2", "with one second a move 100 of 100 games against GNU Go level 10"),
+    Opponent("strongest", "alphago:seconds=2", "with one second a move 98.5% of 100 games against uct:seconds=1"),
 )
 _RATINGS9: Final = (0, 406, 662, 913, 973, 1360, None)
 _GO5: Final = (
