@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.faults.zero_account import zero_account
 from tests.two_nodes import TwoNodes, two_nodes
 
-from tengen.learn.run_directory import read_metrics
+from tengen.runs.folder import read_metrics
 
 WHAT = {4: "worker", 6: "node", 8: "added"}
 """By round."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.faults.zero_account import zero_account
 
 from benchmarks.web import WalkedStudy, browser, megabytes, serving
-from tengen.learn.run_directory import read_metrics
+from tengen.runs.folder import read_metrics
 
 LEARN = "learn zero --preset go5 --simulations 16 --positions 2000 --hours 0 --workers 1 --threads 1".split()
 

@@ -9,11 +9,12 @@ import pytest
 
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.match import Match, first_of, opening, run_match
-from tengen.arena.results import GameResult, MatchFolderError
+from tengen.arena.results import GameResult
 from tengen.arena.summary import score_of, summarize
 from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import read_sgf
 from tengen.games.microchess.options import MicrochessOptions
+from tengen.runs.folder import FolderError
 
 LoadFake = Callable[..., Agent]
 
@@ -285,7 +286,7 @@ def test_more_games_may_be_asked_for_and_fewer_shown(load_fake: LoadFake, tmp_pa
 def test_a_folder_belongs_to_one_match(load_fake: LoadFake, tmp_path: Path) -> None:
     match = Match("random", "pass", GoOptions(5, komi=7), games=2)
     run_match(match, tmp_path, load=load_fake)
-    with pytest.raises(MatchFolderError, match=r"komi 7\.0 where you ask for 6\.5: choose another --out"):
+    with pytest.raises(FolderError, match=r"komi 7\.0 where you ask for 6\.5: choose another --out"):
         run_match(replace(match, options=GoOptions(5, komi=6.5)), tmp_path, load=load_fake)
 
 

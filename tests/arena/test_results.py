@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tengen._files import write_atomically
-from tengen.arena.results import GameResult, MatchFolder, MatchFolderError
+from tengen.arena.results import GameResult, MatchFolder
 from tengen.games.game import get_game
 from tengen.games.go.game import GAME
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError
 
 SETTINGS = {"a": "random", "b": 'gtp:"my engine" --name \\ä\x7f\U0001f600\n', "size": 9, "komi": 7.5}
 
@@ -60,7 +61,7 @@ def test_a_last_line_of_junk_is_dropped(tmp_path_factory: pytest.TempPathFactory
 def test_a_damaged_line_in_the_middle_is_told(tmp_path: Path) -> None:
     first, *rest = make(tmp_path, 3).splitlines(keepends=True)
     (tmp_path / "results.jsonl").write_bytes(first + b"{}\n" + b"".join(rest))
-    with pytest.raises(MatchFolderError, match=r"line 2 .* is damaged .*: delete the line"):
+    with pytest.raises(FolderError, match=r"line 2 .* is damaged .*: delete the line"):
         MatchFolder(tmp_path, SETTINGS, GAME)
 
 
@@ -71,7 +72,7 @@ def test_what_is_no_result_is_refused(line: bytes) -> None:
 
 
 def test_only_one_process_plays_a_match(tmp_path: Path) -> None:
-    with MatchFolder(tmp_path, SETTINGS, GAME), pytest.raises(MatchFolderError, match="another process"):
+    with MatchFolder(tmp_path, SETTINGS, GAME), pytest.raises(FolderError, match="another process"):
         MatchFolder(tmp_path, SETTINGS, GAME)
     MatchFolder(tmp_path, SETTINGS, GAME).close()
 
@@ -79,20 +80,20 @@ def test_only_one_process_plays_a_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", [{"size": 19}, {"seconds": 1.0}, {"a": "uct"}])
 def test_other_settings_are_refused_by_name(tmp_path: Path, other: dict[str, str | int | float]) -> None:
     make(tmp_path, 1)
-    with pytest.raises(MatchFolderError, match=f"another match, with {next(iter(other))} .*another --out"):
+    with pytest.raises(FolderError, match=f"another match, with {next(iter(other))} .*another --out"):
         MatchFolder(tmp_path, SETTINGS | other, GAME)
 
 
 def test_results_without_settings_are_refused(tmp_path: Path) -> None:
     make(tmp_path, 1)
     (tmp_path / "match.toml").unlink()
-    with pytest.raises(MatchFolderError, match=r"no match\.toml"):
+    with pytest.raises(FolderError, match=r"no match\.toml"):
         MatchFolder(tmp_path, SETTINGS, GAME)
 
 
 def test_unreadable_settings_are_told(tmp_path: Path) -> None:
     (tmp_path / "match.toml").write_text("a = ")
-    with pytest.raises(MatchFolderError, match=r"match\.toml cannot be read"):
+    with pytest.raises(FolderError, match=r"match\.toml cannot be read"):
         MatchFolder(tmp_path, SETTINGS, GAME)
 
 
@@ -107,7 +108,7 @@ def test_an_atomic_write_replaces_the_whole_file(tmp_path: Path) -> None:
 def test_a_closed_folder_may_be_opened_while_it_is_remembered(tmp_path: Path) -> None:
     first = MatchFolder(tmp_path, SETTINGS, GAME)
     first.close()
-    with pytest.raises(MatchFolderError) as refused:
+    with pytest.raises(FolderError) as refused:
         MatchFolder(tmp_path, {"size": 5}, GAME)  # its traceback keeps the folder, too
     MatchFolder(tmp_path, SETTINGS, GAME).close()
     assert refused and first.results == {}

@@ -10,11 +10,12 @@ import pytest
 
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.match import opening
-from tengen.arena.results import GameResult, MatchFolderError
+from tengen.arena.results import GameResult
 from tengen.arena.standings import Standings
 from tengen.arena.tournament import Entrant, Tournament, run_tournament, saved_results
 from tengen.games.go.rules import GoOptions
 from tengen.games.tictactoe.game import GAME as TICTACTOE
+from tengen.runs.folder import FolderError
 
 LoadFake = Callable[..., Agent]
 FILES = (
@@ -162,7 +163,7 @@ def test_games_and_agents_may_be_added_but_not_other_conditions(load_fake: LoadF
     sums_agree(more, 4)
     assert len(played) == 2 * (24 - 6) + 4  # two agents a game, and each agent once before
     assert first.games == 6
-    with pytest.raises(MatchFolderError, match="holds another tournament, with seed 1 where you ask for 2"):
+    with pytest.raises(FolderError, match="holds another tournament, with seed 1 where you ask for 2"):
         run_tournament(fakes(4, seed=2), tmp_path, load=load_fake)
 
 

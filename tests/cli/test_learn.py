@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.data.build import build_dataset
-from tengen.learn.run_directory import read_metrics, read_settings
+from tengen.runs.folder import read_metrics, read_settings
 
 from ..data.packed_games import record
 from ..program import COMMAND

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from tengen.cli.learn_zero import ZeroDisplay, round_line
 from tengen.cli.main import app
 from tengen.cli.progress import Progress
-from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.zero_config import ZeroConfig, game_config, preset_config
 from tengen.learn.zero_progress import ZeroProgress
+from tengen.runs.folder import read_metrics, read_settings
 
 from ..program import COMMAND
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tengen._files import write_atomically
+from tengen.runs.files import write_atomically
 
 from .commands import COMMANDS, Command, Result
 from .inputs import Inputs

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from tengen._files import settings_as_toml
 from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.build import build_dataset
 from tengen.data.dataset import GAMES_FILE, Dataset
@@ -24,6 +23,7 @@ from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_positions import ValuePositions
 from tengen.nets.model_file import ModelCard, read_model, save_model
 from tengen.nets.network import build_network
+from tengen.runs.files import settings_as_toml
 from tengen.solve.endgame_build import build_tables
 from tengen.solve.transposition_table import load_table, new_table, save_table, store
 
@@ -101,8 +101,8 @@ def generation_games(folder: Path) -> Made:
 
 
 def value_positions(folder: Path) -> Made:
-    from tengen._arrays import save_arrays
     from tengen.learn.value_games import ValueGames
+    from tengen.runs.arrays import save_arrays
 
     settings = PositionSettings("policy", "policy", 5, "chinese", 0.5, 0.0, 8, 1)
     (folder / "config.toml").write_text(settings_as_toml(asdict(settings)))

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tengen._files import append_line, write_atomically
 from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.archives import RecordFile
 from tengen.data.chunks import ColumnFiles, pack_chunk
 from tengen.games.go.game import GAME
-from tengen.learn.run_directory import RunDirectory, read_metrics
+from tengen.runs.files import append_line, write_atomically
+from tengen.runs.folder import RunDirectory, read_metrics
 
 from ..data.packed_games import record
 from .commands import COMMANDS

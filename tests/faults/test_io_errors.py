@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tengen._files import make_folder, move_into_place, write_atomically
+from tengen.runs.files import make_folder, move_into_place, write_atomically
 
 from .campaign import compare, found
 from .commands import COMMANDS

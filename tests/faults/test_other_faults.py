@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen._files import sole_use
 from tengen.arena.results import MatchFolder
 from tengen.data import build
 from tengen.data.build import BuildError, build_dataset
 from tengen.data.download import Manifest
 from tengen.games.go.game import GAME
-from tengen.learn.run_directory import RunDirectory
+from tengen.runs.files import sole_use
+from tengen.runs.folder import RunDirectory
 from tengen.solve.endgame_build import build_tables
 
 from ..data.packed_games import records, tar
@@ -74,5 +74,5 @@ def test_no_wall_clock_decides_anything() -> None:
     )
     for path in Path(tengen.__file__).parent.rglob("*.py"):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            shown = path.name == "tensorboard.py" and "wall_time=time.time()" in line
+            shown = path.name == "progress.py" and "time.time()" in line
             assert shown or not wall_clock.search(line), f"{path}, line {number}: {line.strip()}"

@@ -5,13 +5,13 @@ from unittest.mock import patch
 
 import pytest
 
-from tengen._arrays import load_arrays, save_arrays
 from tengen.agents.registry import load_agent
 from tengen.arena.match import Match, run_match, saved_results
 from tengen.data.build import build_dataset
 from tengen.games import go
 from tengen.games.go.rules import GoOptions
-from tengen.learn.run_directory import RunDirectory, read_metrics
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.folder import RunDirectory, read_metrics
 from tengen.solve.endgame_index import Material, layout_of
 from tengen.solve.endgame_tables import open_table, write_table
 from tengen.web.storage import PlayedGame, StoredGames, new_id

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.zero_generations import model_path
 from tengen.nets.model_file import read_model
+from tengen.runs.folder import read_metrics, read_settings
 
 
 def done_zero(folder: Path) -> tuple[int, ...]:

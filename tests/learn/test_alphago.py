@@ -14,7 +14,7 @@ from tengen.learn.ablation import ablation
 from tengen.learn.alphago import AlphaGoProgress, learn_alphago, read_figures
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.alphago_report import write_alphago_report
-from tengen.learn.run_directory import RunDirectoryError
+from tengen.runs.folder import FolderError
 
 TINY: dict[str, Any] = {
     "size": 3,
@@ -51,7 +51,7 @@ def test_all_stages_make_a_player_and_a_report(tmp_path: Path) -> None:
 
 def test_damaged_figures_are_named(tmp_path: Path) -> None:
     (tmp_path / "figures.json").write_bytes(b'{"records": ')
-    with pytest.raises(RunDirectoryError, match=r"figures.json is damaged .*: repair it, or delete it"):
+    with pytest.raises(FolderError, match=r"figures.json is damaged .*: repair it, or delete it"):
         read_figures(tmp_path)
 
 
@@ -114,7 +114,7 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no preset is called 'go6': choose from go5, go9, go19"):
         preset_config("go6")
     (tmp_path / "config.toml").write_text('network = "small"\n')
-    with pytest.raises(RunDirectoryError, match="not of a run of tengen learn alphago"):
+    with pytest.raises(FolderError, match="not of a run of tengen learn alphago"):
         read_config(tmp_path)
     assert asdict(AlphaGoConfig())["rate"] == 0.1
 

@@ -14,9 +14,9 @@ from torch import Tensor
 from tengen.learn import device
 from tengen.learn.device import find_device
 from tengen.learn.reinforce import learn_reinforce
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.zero import learn_zero
+from tengen.runs.folder import read_metrics
 
 from .zero_stand_ins import toy_config
 

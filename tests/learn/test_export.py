@@ -8,7 +8,6 @@ import torch
 
 from tengen.learn import export
 from tengen.learn.export import export_model, player_of, smoke_match
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.zero import learn_zero
@@ -24,6 +23,7 @@ from tengen.nets.model_file import (
     save_model,
 )
 from tengen.nets.network import build_network
+from tengen.runs.folder import read_metrics
 
 from .zero_stand_ins import StandInWorkers, toy_config
 

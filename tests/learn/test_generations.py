@@ -28,10 +28,10 @@ from tengen.learn.generations_games import (
     play_in_threads,
 )
 from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, PositionsAfter
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.nets.generations import find_generation, generation_numbers, model_file
 from tengen.nets.model_file import ModelFileError, is_calibrated, read_card, read_tensors
 from tengen.nets.network import PolicyValueOutput
+from tengen.runs.folder import FolderError, RunDirectory, read_metrics
 
 SIZE = 4
 
@@ -242,7 +242,7 @@ def test_a_finished_run_goes_on_with_more_generations_and_keeps_the_games_of_the
     older = [text for text in settings.splitlines(keepends=True) if not text.startswith("simulations")]
     (tmp_path / "run" / "config.toml").write_text("".join(older))
     assert learn_generations(config, tmp_path / "run") == line
-    with pytest.raises(RunDirectoryError, match=r"holds another run, with komi 1\.5"):
+    with pytest.raises(FolderError, match=r"holds another run, with komi 1\.5"):
         learn_generations(replace(config, komi=2.5), tmp_path / "run")
 
 

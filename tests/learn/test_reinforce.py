@@ -26,9 +26,9 @@ from tengen.learn.reinforce_games import (
 )
 from tengen.learn.reinforce_report import write_reinforce_report
 from tengen.learn.reinforce_trainer import ReinforceTrainer, policy_gradient_losses
-from tengen.learn.run_directory import read_metrics
 from tengen.nets.model_file import ModelCard, read_model, save_model
 from tengen.nets.network import PolicyValueOutput, build_network
+from tengen.runs.folder import read_metrics
 
 SPEC = GameSpec(GoOptions(3, "tromp-taylor", 0.5), "compact")
 SEED = (5, 7)

@@ -11,10 +11,10 @@ from tengen.data.dataset import Dataset, select
 from tengen.games import go
 from tengen.games.go.draw import board_svg
 from tengen.learn.report import write_report
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics, read_settings
 from tengen.learn.samples import draw_samples
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig
+from tengen.runs.folder import FolderError, RunDirectory, read_metrics, read_settings
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -96,7 +96,7 @@ def test_before_the_first_validation_there_is_a_report_too(tmp_path: Path) -> No
 
 
 def test_no_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="no directory of a run"):
+    with pytest.raises(FolderError, match="no directory of a run"):
         write_report(tmp_path / "nothing")
 
 

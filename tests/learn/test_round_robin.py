@@ -6,8 +6,8 @@ import pytest
 
 from tengen.learn import round_robin as module
 from tengen.learn.round_robin import RoundRobin, round_robin
-from tengen.learn.run_directory import RunDirectoryError
 from tengen.learn.zero import learn_zero
+from tengen.runs.folder import FolderError
 
 from .zero_stand_ins import StandInWorkers, toy_config
 
@@ -36,9 +36,9 @@ def test_a_sample_of_generations_is_rated_once(run: Path, monkeypatch: pytest.Mo
 
 
 def test_a_round_robin_needs_generations(run: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="two generations at least, and not 1"):
+    with pytest.raises(FolderError, match="two generations at least, and not 1"):
         round_robin(run, generations=1)
     for path in (run / "models").iterdir():
         path.unlink()
-    with pytest.raises(RunDirectoryError, match="two generations at least"):
+    with pytest.raises(FolderError, match="two generations at least"):
         round_robin(run)

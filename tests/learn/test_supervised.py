@@ -20,7 +20,6 @@ from tengen.games import go
 from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.optimizers import DivergedError
-from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.supervised import learn_supervised, ownership_loss, predictor, value_loss
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.learn.supervised_data import choose_games, validation_batches
@@ -30,6 +29,7 @@ from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import build_network
 from tengen.nets.quantize import agreement
+from tengen.runs.folder import FolderError, read_metrics
 
 NETWORK = "residual:blocks=1,filters=8,dropout=0.1"
 VALUE = {"network": f"{NETWORK},value=yes", "encoder": "compact-komi", "komi_spread": 2.0}
@@ -331,7 +331,7 @@ def test_mistakes_are_found_before_anything_is_written(
 
 def test_a_directory_belongs_to_one_run(tiny: Path, tmp_path: Path) -> None:
     train(make_config(tiny, positions=16), tmp_path)
-    with pytest.raises(RunDirectoryError, match="seed 1 where you ask for 2"):
+    with pytest.raises(FolderError, match="seed 1 where you ask for 2"):
         train(make_config(tiny, positions=16, seed=2), tmp_path)
 
 

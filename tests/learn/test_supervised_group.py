@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tengen.learn.data_parallel import Alone
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.training import TrainingProgress
+from tengen.runs.folder import read_metrics
 from tengen.workers.calls import Hosts
 from tengen.workers.local import LocalWorkers
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.sweep import as_markdown, run_sweep, split_list, sweep_points
 from tengen.learn.training import TrainingProgress
+from tengen.runs.folder import read_metrics
 
 SMALL = "small:filters=4-4,dense=8"
 

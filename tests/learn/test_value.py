@@ -17,7 +17,6 @@ from tengen.games.go.batch import BatchedGo
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader
-from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.training import TrainingProgress
 from tengen.learn.value import learn_value, position_settings, resolve
 from tengen.learn.value_config import PositionSettings, ValueConfig
@@ -26,6 +25,7 @@ from tengen.learn.value_positions import PositionsError, ValuePositions, play_po
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, is_calibrated, read_card, save_model
 from tengen.nets.network import build_network
+from tengen.runs.folder import FolderError, read_metrics
 
 SIZE, LAST = 5, 8
 VALUE = "alphago-value:layers=2,filters=8,hidden=16"
@@ -170,7 +170,7 @@ def test_a_chunk_that_is_missing_is_played_again_as_it_was(
     chunk.write_bytes(played[:100])
     with pytest.raises(PositionsError, match=r"000000.safetensors is damaged .*: delete it"):
         ValuePositions.open(tmp_path / "games")
-    with pytest.raises(RunDirectoryError, match="holds another run, with last_move 8"):
+    with pytest.raises(FolderError, match="holds another run, with last_move 8"):
         play_positions(replace(settings, last_move=9), tmp_path / "games", 1500)
 
 

@@ -16,7 +16,6 @@ import torch
 
 from tengen.learn import zero, zero_play
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero import learn_zero
 from tengen.learn.zero_config import (
     FIXED_SETTINGS,
@@ -32,6 +31,7 @@ from tengen.learn.zero_progress import ZeroProgress
 from tengen.learn.zero_report import write_zero_report
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
+from tengen.runs.folder import FolderError, read_metrics, read_settings
 
 from .zero_stand_ins import InlineWorkers, StandInWorker, StandInWorkers, toy_config
 
@@ -289,14 +289,14 @@ def test_changes_on_the_way_are_noted_and_what_a_run_is_cannot_change(tmp_path: 
     assert rounds(tmp_path)[-1]["rate"] == pytest.approx(0.001)
     assert read_settings(tmp_path)["rate"] == 0.001
     assert "rate 0.05 &rarr; 0.001" in write_zero_report(tmp_path).read_text()
-    with pytest.raises(RunDirectoryError, match=r"komi 0\.5 where you ask for 1\.5"):
+    with pytest.raises(FolderError, match=r"komi 0\.5 where you ask for 1\.5"):
         run_stand_ins(replace(config, komi=1.5), tmp_path)
 
 
 def test_a_run_without_its_trainer_says_so(tmp_path: Path) -> None:
     run_stand_ins(toy_config(iterations=3), tmp_path)
     (tmp_path / "trainer.safetensors").unlink()
-    with pytest.raises(RunDirectoryError, match=r"trainer\.safetensors is gone"):
+    with pytest.raises(FolderError, match=r"trainer\.safetensors is gone"):
         run_stand_ins(toy_config(iterations=4), tmp_path)
 
 
@@ -341,7 +341,7 @@ def test_settings_edited_to_nonsense_are_told(tmp_path: Path) -> None:
     assert read_config(tmp_path, {"iterations": 3}) == toy_config(iterations=3)
     file = tmp_path / "config.toml"
     file.write_text(file.read_text().replace("hours = 0.0", 'hours = "long"'))
-    with pytest.raises(RunDirectoryError, match=r"config\.toml: hours is 'long', and should be of type float"):
+    with pytest.raises(FolderError, match=r"config\.toml: hours is 'long', and should be of type float"):
         read_config(tmp_path)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.zero import learn_zero
 from tengen.learn.zero_progress import ZeroProgress
+from tengen.runs.folder import read_metrics
 from tengen.workers.ray_workers import ray_hosts
 
 from ..two_nodes import TwoNodes, two_nodes

@@ -27,17 +27,16 @@ from .equivalent import EQUIVALENT
 from .operators import Mutant, mutants_of
 
 TESTS: Final[dict[str, str]] = {
-    "_files.py": "test_files.py arena/test_results.py learn/test_run_directory.py "
+    "runs/files.py": "runs/test_files.py arena/test_results.py runs/test_folder.py "
     "faults/test_io_errors.py::test_a_failed_rename_or_sync_of_a_folder_is_named faults/test_power_cuts.py",
-    "_arrays.py": "test_files.py",
+    "runs/arrays.py": "runs/test_files.py",
     "_processes.py": "test_processes.py agents/test_gtp.py::test_a_child_of_the_engines_dies_with_it "
     "agents/test_ending.py::test_an_engine_that_hangs_ends_with_the_match[threads-15]",
     "agents/registry.py": "agents/test_registry.py web/test_inputs.py",
     "arena/results.py": "arena/test_results.py faults/test_power_cuts.py::test_a_match",
     "data/archives.py": "data/test_archives.py",
     "learn/checkpoint.py": "learn/test_checkpoint.py",
-    "learn/run_directory.py": "learn/test_run_directory.py "
-    "faults/test_power_cuts.py::test_checkpoints_and_metrics_of_a_run",
+    "runs/folder.py": "runs/test_folder.py faults/test_power_cuts.py::test_checkpoints_and_metrics_of_a_run",
     "web/guard.py": "web/test_guard.py",
     "web/inputs.py": "web/test_inputs.py",
     "web/storage.py": "web/test_stored_games.py web/test_stored_studies.py web/test_clocks.py web/test_study.py "

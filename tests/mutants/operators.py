@@ -37,7 +37,7 @@ class Mutant:
 
     file: str
     name: str
-    """The same for as long as the function keeps this code: `_files.py append_line: file.truncate(end) -> pass`."""
+    """The same for as long as the function keeps this code: `files.py append_line: file.truncate(end) -> pass`."""
     source: str
     """The whole file with the fault."""
 

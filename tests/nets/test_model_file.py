@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 import tengen
-from tengen._arrays import checksum_of
 from tengen.encode.registry import get_encoder
 from tengen.nets import bundled
 from tengen.nets.bundled import bundled_models, find_model
@@ -31,6 +30,7 @@ from tengen.nets.model_file import (
 )
 from tengen.nets.network import Network, build_network
 from tengen.nets.registry import parse_network
+from tengen.runs.arrays import checksum_of
 
 from .networks import SPECS, lived_in
 

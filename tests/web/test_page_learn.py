@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tengen.learn.run_directory import METRICS_FILE, read_metrics
+from tengen.runs.folder import METRICS_FILE, read_metrics
 from tengen.web.app import WebConfig
 
 from ..program import COMMAND

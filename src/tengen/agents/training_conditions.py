@@ -3,19 +3,19 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from tengen._files import Setting
 from tengen.agents.agent import AgentError
 from tengen.games.game import game_of, get_game
 from tengen.games.state import AnyState
+from tengen.runs.files import SettingValue
 
 if TYPE_CHECKING:
     from tengen.nets.model_file import ModelCard
 
 
-def suited_options(card: "ModelCard") -> dict[str, Setting]:
+def suited_options(card: "ModelCard") -> dict[str, SettingValue]:
     """The options that the model was trained on; of a range, the middle. What the card leaves open is not there."""
     known = {field.name for field in fields(get_game(card.game).options)}
-    suited: dict[str, Setting] = {"size": card.size}
+    suited: dict[str, SettingValue] = {"size": card.size}
     for name, value in card.conditions.items():
         if isinstance(value, tuple):
             suited[name] = round(sum(value)) / 2

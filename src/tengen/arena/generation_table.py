@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen.agents.training_conditions import suited_options
 from tengen.arena.generation_match import PairResult, play_pairs
 from tengen.arena.tournament_report import as_csv
 from tengen.games.game import get_game, open_batch
 from tengen.games.options import Options
 from tengen.nets.generations import find_generation, generation_numbers
+from tengen.runs.files import write_atomically
 from tengen.search.generation_values import GenerationValues
 
 RANDOM: Final = 0

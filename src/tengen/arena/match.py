@@ -19,7 +19,6 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from tengen._files import Setting
 from tengen._machine import cores
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
 from tengen.agents.registry import load_agent, model_card
@@ -31,6 +30,7 @@ from tengen.arena.workers import GameWorkers
 from tengen.games.game import Game, Record, get_game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
+from tengen.runs.files import SettingValue
 from tengen.workers.calls import Hosts
 
 Load = Callable[[str, int], Agent]
@@ -101,7 +101,7 @@ class Match:
         return self.game.opening_moves if self.opening_moves is None else self.opening_moves
 
     @property
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> dict[str, SettingValue]:
         """All that decides how a game goes, defaults filled in; not the number of games, which may grow.
 
         Match folders are found and compared by it. An option at the number 0, such as no handicap, is left out, so that
@@ -110,7 +110,7 @@ class Match:
         options = {
             name: value for name, value in self.options.settings().items() if value or isinstance(value, bool | float)
         }
-        settings: dict[str, Setting | None] = {
+        settings: dict[str, SettingValue | None] = {
             "a": self.a.strip(),
             "b": self.b.strip(),
             "game": self.game.name,

@@ -15,18 +15,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from tengen._files import (
-    Setting,
-    append_line,
-    make_folder,
-    remove_cut_off,
-    settings_as_toml,
-    try_lock,
-    write_atomically,
-)
 from tengen.games.game import Game
+from tengen.runs.files import SettingValue, make_folder, remove_cut_off, settings_as_toml, write_atomically
+from tengen.runs.folder import FolderError, LineFile, compare_settings
 
 Player = Literal["a", "b"]
 
@@ -34,10 +27,6 @@ Player = Literal["a", "b"]
 def other(player: Player) -> Player:
     """The opponent of A or B."""
     return "b" if player == "a" else "a"
-
-
-class MatchFolderError(ValueError):
-    """A folder that holds something else than this match, or is in use."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +79,28 @@ def _checksum(text: str) -> str:
 class MatchFolder:
     """An open folder of a match; only one process can have it open."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Setting], game: Game) -> None:
-        """Make the folder, or open it again; MatchFolderError if it belongs to another match."""
+    def __init__(self, path: Path, settings: Mapping[str, SettingValue], game: Game) -> None:
+        """Make the folder, or open it again; FolderError if it belongs to another match."""
         self.path = path
         self._game = game
         self.games = path / "games"
         make_folder(self.games)
-        self._log: IO[bytes] = open(path / "results.jsonl", "a+b", buffering=0)
+        black_first = game.players[0] == "Black"
+        self._log = LineFile(
+            path / "results.jsonl",
+            lambda line: GameResult.from_json(line, black_first),
+            in_use=f"the match in {path} is being played by another process: wait for its end, or choose another --out",
+            remedy="delete the line, and its game is played again",
+        )
         try:
-            self._lock()
-            self._check(settings)
+            if self._log.path.stat().st_size and not (path / "match.toml").exists():
+                raise FolderError(f"{path} has results but no match.toml: choose another --out")
+            keep_settings(path / "match.toml", settings, "match")
             remove_cut_off(path)
-            self.results = self._read()
+            self._log.keep()
+            self.results: dict[int, GameResult] = {}
+            for result in self._log.lines():
+                self.results.setdefault(result.game, result)
         except BaseException:
             self._log.close()
             raise
@@ -109,7 +108,7 @@ class MatchFolder:
     def record(self, result: GameResult, moves: bytes) -> None:
         """Keep a finished game: its record first, then its line."""
         write_atomically(self.record_path(result.game), moves)
-        append_line(self._log, result.to_json().encode())
+        self._log.append(result.to_json().encode())
         self.results[result.game] = result
 
     def record_path(self, game: int) -> Path:
@@ -128,56 +127,14 @@ class MatchFolder:
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        """Hold the results as long as they are open."""
-        if not try_lock(self._log):
-            raise MatchFolderError(
-                f"the match in {self.path} is being played by another process: wait for it to end, "
-                "or choose another --out"
-            )
 
-    def _check(self, settings: Mapping[str, Setting]) -> None:
-        """Compare the folder's settings with ours, or write ours where there are none."""
-        path = self.path / "match.toml"
-        if not path.exists() and self._log.tell():
-            raise MatchFolderError(f"{self.path} has results but no match.toml: choose another --out")
-        keep_settings(path, settings, "match")
-
-    def _read(self) -> dict[int, GameResult]:
-        """All results by game; a torn last line is cut off, so that the next line starts afresh."""
-        self._log.seek(0)
-        results: dict[int, GameResult] = {}
-        lines, good = self._log.read().splitlines(keepends=True), 0
-        for number, line in enumerate(lines, 1):
-            try:
-                if not line.endswith(b"\n"):
-                    raise ValueError("the line has no end")
-                result = GameResult.from_json(line, self._game.players[0] == "Black")
-            except ValueError as error:
-                if number == len(lines):
-                    break
-                raise MatchFolderError(
-                    f"line {number} of {self.path / 'results.jsonl'} is damaged ({error}): delete the line, "
-                    "and its game is played again"
-                ) from None
-            results.setdefault(result.game, result)
-            good += len(line)
-        self._log.truncate(good)
-        return results
-
-
-def keep_settings(path: Path, settings: Mapping[str, Setting], kind: str) -> None:
-    """Write the settings of a match or tournament; where they are already, MatchFolderError if they are others."""
+def keep_settings(path: Path, settings: Mapping[str, SettingValue], kind: str) -> None:
+    """Write the settings of a match or tournament; where they are already, FolderError if they are others."""
     if not path.exists():
         write_atomically(path, settings_as_toml(settings).encode())
         return
     try:
         there: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise MatchFolderError(f"{path} cannot be read ({error}): repair it, or choose another --out") from None
-    for name in {**settings, **there}:
-        if there.get(name) != settings.get(name):
-            raise MatchFolderError(
-                f"{path.parent} holds another {kind}, with {name} {there.get(name)!r} where you ask for "
-                f"{settings.get(name)!r}: choose another --out, or delete that folder"
-            )
+        raise FolderError(f"{path} cannot be read ({error}): repair it, or choose another --out") from None
+    compare_settings(there, settings, f"{path.parent} holds another {kind}")

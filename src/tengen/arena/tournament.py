@@ -18,7 +18,6 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from tengen._files import Setting
 from tengen.agents.registry import load_agent
 from tengen.arena.match import Load, Match, run_matches
 from tengen.arena.match import saved_results as saved_match
@@ -26,6 +25,7 @@ from tengen.arena.results import GameResult, keep_settings
 from tengen.arena.standings import Standings, standings_of
 from tengen.arena.tournament_report import write_report
 from tengen.games.options import Options
+from tengen.runs.files import SettingValue
 from tengen.workers.calls import Hosts
 
 
@@ -102,7 +102,7 @@ class Tournament:
         return named[0] if named else self.entrants[0].name
 
     @property
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> dict[str, SettingValue]:
         """All that decides how games go, but for the agents and the number of games, which may grow."""
         return {name: value for name, value in self.matches[0].settings.items() if name not in ("a", "b")}
 

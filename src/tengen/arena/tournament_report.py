@@ -14,11 +14,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from tengen._files import Setting, write_atomically
 from tengen._pages import render_page
 from tengen.arena.standings import Standing, Standings
 from tengen.arena.statistics import describe_elo
 from tengen.arena.summary import describe_time
+from tengen.runs.files import SettingValue, write_atomically
 
 
 def write_report(
@@ -27,7 +27,7 @@ def write_report(
     *,
     title: str,
     conditions: str,
-    settings: Mapping[str, Setting],
+    settings: Mapping[str, SettingValue],
     games_wanted: int,
     matches: Sequence[str],
 ) -> None:

@@ -55,10 +55,10 @@ def analyse(
     """
     from rich.console import Console
 
-    from tengen._files import write_atomically
     from tengen.agents.analysis import NetworkAnalyst
     from tengen.agents.registry import load_analyst
     from tengen.games.game import game_of, game_of_file
+    from tengen.runs.files import write_atomically
     from tengen.serve.review import annotated
 
     _check_folder(out)
@@ -163,10 +163,10 @@ def explain(
     """
     from rich.console import Console
 
-    from tengen._files import write_atomically
     from tengen.agents.agent import NeedsCheck
     from tengen.agents.registry import load_agent
     from tengen.games.game import game_of
+    from tengen.runs.files import write_atomically
     from tengen.serve.explain import explain_position
 
     target = _target(file, move, out)

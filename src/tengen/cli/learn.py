@@ -61,9 +61,9 @@ def evaluate(
     """
     from rich.console import Console
 
-    from tengen._files import write_atomically
     from tengen.data.dataset import Split
     from tengen.learn.evaluate import evaluate_policy
+    from tengen.runs.files import write_atomically
 
     _check_split(split)
     with Progress() as progress:
@@ -116,9 +116,9 @@ def value_error(
     """
     from rich.console import Console
 
-    from tengen._files import write_atomically
     from tengen.data.dataset import Split
     from tengen.learn.value_error import NETWORK, draw_value_errors, measure_value_error
+    from tengen.runs.files import write_atomically
 
     _check_split(split)
     with Progress() as progress:
@@ -199,7 +199,7 @@ def report(
     """
     from pkgutil import resolve_name
 
-    from tengen.learn.run_directory import kind_of_run
+    from tengen.runs.folder import kind_of_run
 
     kind = kind_of_run(run)
     if kind not in _WRITERS:

@@ -22,9 +22,9 @@ from tengen.cli.options import (
 from tengen.cli.progress import Progress, learning, print_places
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.learn.value_config import ValueConfig
+from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -22,8 +22,8 @@ from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_config import preset_config as generations_preset
 from tengen.learn.generations_config import read_config as read_generations
 from tengen.learn.generations_config import run_name as generations_run_name
-from tengen.learn.run_directory import CONFIG_FILE
 from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
+from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
     from rich.panel import Panel

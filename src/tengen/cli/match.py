@@ -187,7 +187,7 @@ def _by_reason(player: "PlayerSummary") -> dict[str, str]:
 
 
 def _write_json(path: Path, plan: "Match", folder: Path, summary: "MatchSummary") -> None:
-    from tengen._files import write_atomically
+    from tengen.runs.files import write_atomically
 
     report = {
         "settings": plan.settings,

@@ -172,6 +172,6 @@ def _prepare_terminal() -> None:
 
 def _last_game_file(game: "Game") -> Path:
     """Where a game is kept that was left without saving."""
-    from tengen._files import user_state
+    from tengen.runs.files import user_state
 
     return user_state() / f"last-game{game.suffix}"

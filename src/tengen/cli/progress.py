@@ -96,7 +96,7 @@ class Progress:
 @contextmanager
 def learning(folder: Path, what: str, command: str) -> Iterator[Progress]:
     """Announce a run of `tengen learn`, show its progress, and on Ctrl-C print the command that resumes it."""
-    from tengen.learn.run_directory import CONFIG_FILE
+    from tengen.runs.folder import CONFIG_FILE
 
     typer.echo(f"{'Resuming' if (folder / CONFIG_FILE).exists() else 'Run'} {folder}", err=True)
     typer.echo(f"{what}; all settings: {folder / CONFIG_FILE}", err=True)

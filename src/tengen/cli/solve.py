@@ -78,8 +78,7 @@ def go(
     from tengen._machine import cores
     from tengen.cli.solve_search import Effort, Screen, guided, open_tree, search_trees, show_replies
     from tengen.games import go as rules_of_go
-    from tengen.learn.interrupts import deferred_interrupts
-    from tengen.learn.run_directory import RunDirectory
+    from tengen.runs.folder import RunDirectory, deferred_interrupts
     from tengen.solve.extract import TableStrategy
     from tengen.solve.go_solver import Solver, winning_claims
     from tengen.solve.leaf_search import leaf_workers

@@ -48,7 +48,7 @@ def judge(
     """
     from rich.console import Console
 
-    from tengen._files import write_atomically
+    from tengen.runs.files import write_atomically
 
     say_if_cold()
 
@@ -136,7 +136,7 @@ def hold(
     from rich.console import Console
     from rich.table import Table
 
-    from tengen._files import write_atomically
+    from tengen.runs.files import write_atomically
 
     if opening[0] > opening[1]:
         raise typer.BadParameter(f"{opening[0]} {opening[1]}: give the smaller number first", param_hint="--opening")
@@ -213,7 +213,7 @@ def generations(
     import matplotlib  # noqa: F401  so that it is not missed after the games
     from rich.console import Console
 
-    from tengen._files import write_atomically
+    from tengen.runs.files import write_atomically
 
     say_if_cold()
 

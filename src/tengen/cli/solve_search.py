@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from tengen._files import append_line
 from tengen.agents.agent import NeedsCheck
 from tengen.agents.registry import load_agent
 from tengen.cli.progress import Progress
 from tengen.games.go import State
-from tengen.learn.run_directory import RunDirectory
+from tengen.runs.files import append_line
+from tengen.runs.folder import RunDirectory
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.proof_tree import Guide, ProofTree, Search
 from tengen.solve.transposition_table import load_table, save_table

@@ -65,7 +65,7 @@ def web(
     import secrets
     from urllib.parse import urlsplit
 
-    from tengen._files import user_state
+    from tengen.runs.files import user_state
     from tengen.web.app import WebConfig, check_built
     from tengen.web.guard import is_loopback, kept_secret
     from tengen.web.server import run

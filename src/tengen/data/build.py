@@ -22,11 +22,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tengen._files import make_folder, sole_use, write_atomically
 from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
 from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, ChunkPacker, Merge, cut_into_chunks, pack_chunk
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE, file_checksum
+from tengen.runs.files import make_folder, sole_use, write_atomically
 from tengen.workers.calls import Calls, Hosts
 
 WORK_FOLDER: Final = "building"

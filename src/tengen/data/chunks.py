@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tengen._files import move_into_place, naming
 from tengen.data.archives import RecordFile, RecordSource
 from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, RULE_NAMES, SCHEMA, SUMMARY_FILE, TEST_PERCENT, file_checksum
 from tengen.data.records import RecordedGame, Rejected, read_game
+from tengen.runs.files import move_into_place, naming
 
 CHUNK_RECORDS: Final = 1000
 CHUNK_BYTES: Final = 4_000_000

@@ -26,7 +26,6 @@ from typing import IO, Self, cast
 
 import httpx
 
-from tengen._files import remove_cut_off, try_lock, write_atomically
 from tengen.data.fetch import (
     DownloadError,
     PartFile,
@@ -38,6 +37,7 @@ from tengen.data.fetch import (
     open_client,
 )
 from tengen.data.kgs_index import FORMATS, INDEX_URL, Archive, choose_archives, parse_index
+from tengen.runs.files import remove_cut_off, try_lock, write_atomically
 
 TRIES_TO_VERIFY = 2
 """How often an archive is fetched in one format before we believe that it is broken on the server."""

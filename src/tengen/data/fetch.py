@@ -24,7 +24,7 @@ from typing import TypeVar
 import httpx
 
 from tengen import __version__
-from tengen._files import move_into_place, write_atomically
+from tengen.runs.files import move_into_place, write_atomically
 
 MAX_PAGE = 16 << 20
 MAX_FILE = 4 << 30

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
-from tengen._files import Setting
+from tengen.runs.files import SettingValue
 
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -35,12 +35,12 @@ class Options:
                 raise ValueError(f"{word} {value} is not possible: give a number")
         return cls(**values)
 
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> dict[str, SettingValue]:
         """Every option with its value, defaults filled in."""
         return asdict(self)
 
 
-def parse_setting(annotation: str, name: str, text: str) -> Setting:
+def parse_setting(annotation: str, name: str, text: str) -> SettingValue:
     """The value that a text gives to a setting whose type is `annotation`; ValueError if it cannot be one."""
     wanted = "a whole number" if "int" in annotation else "a number" if "float" in annotation else "yes or no"
     try:

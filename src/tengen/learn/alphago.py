@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen.learn.alphago_config import FREE_SETTINGS, AlphaGoConfig, preset_config
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError, RunDirectory
 from tengen.workers.calls import Hosts
 
 FIGURES_FILE: Final = "figures.json"
@@ -142,7 +142,7 @@ def read_figures(run: Path) -> dict[str, Figures]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise RunDirectoryError(f"{run / FIGURES_FILE} is damaged ({error}): repair it, or delete it") from None
+        raise FolderError(f"{run / FIGURES_FILE} is damaged ({error}): repair it, or delete it") from None
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from tengen.learn.run_directory import CONFIG_FILE, RunDirectoryError, read_settings
+from tengen.runs.folder import CONFIG_FILE, FolderError, read_settings
 
 FREE_SETTINGS: Final = frozenset({"workers", "device", "ablation_games", "match_games"})
 """What may change when a run is resumed."""
@@ -120,5 +120,5 @@ def read_config(run: Path, given: Mapping[str, Any] | None = None) -> AlphaGoCon
     there = read_settings(run)
     known = {field.name: there[field.name] for field in fields(AlphaGoConfig) if field.name in there}
     if "preset" not in there or "teacher" not in there:
-        raise RunDirectoryError(f"{run / CONFIG_FILE} is not of a run of tengen learn alphago")
+        raise FolderError(f"{run / CONFIG_FILE} is not of a run of tengen learn alphago")
     return AlphaGoConfig(**{**known, **(given or {})})

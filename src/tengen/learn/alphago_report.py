@@ -7,13 +7,13 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen._pages import render_page
 from tengen.games.go.draw import board_svg
 from tengen.games.go.sgf import SgfGame, read_sgf
 from tengen.learn.alphago import Figures, read_figures
 from tengen.learn.report_pages import REPORT_FILE
-from tengen.learn.run_directory import read_settings
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import read_settings
 
 _SAMPLES: Final = 3  # games of each folder
 _CHOSEN_FROM: Final = 40

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen._machine import cores
 from tengen.arena.match import Match, run_match
 from tengen.arena.summary import MatchSummary, summarize
@@ -25,6 +24,7 @@ from tengen.learn.value_config import ValueConfig
 from tengen.learn.value_error import draw_value_errors, measure_value_error
 from tengen.learn.value_positions import PlayProgress
 from tengen.nets.bundled import find_model
+from tengen.runs.files import write_atomically
 
 _MEASURED: Final = 4_000  # unseen positions on which the value is compared with playouts
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tengen._arrays import load_arrays, save_arrays
+from tengen.runs.arrays import load_arrays, save_arrays
 
 
 class CheckpointError(ValueError):

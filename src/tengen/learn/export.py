@@ -27,7 +27,6 @@ from tengen.games.game import get_game
 from tengen.games.state import FIRST, NOBODY, SECOND
 from tengen.learn.loader import PositionLoader
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.run_directory import METRICS_FILE, read_metrics
 from tengen.nets.bundled import SUFFIX, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import (
@@ -42,6 +41,7 @@ from tengen.nets.model_file import (
 )
 from tengen.nets.quantize import agreement, apart, calibrate
 from tengen.nets.registry import network_kinds
+from tengen.runs.folder import METRICS_FILE, read_metrics
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""

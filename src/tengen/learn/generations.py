@@ -25,7 +25,6 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._files import make_folder, write_atomically
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
 from tengen.learn.device import find_device
@@ -40,13 +39,13 @@ from tengen.learn.generations_games import (
     play_in_threads,
 )
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
-from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.training import TrainingProgress
 from tengen.nets.generations import find_generation, model_file
 from tengen.nets.registry import NetworkSpecError, describe_network, parse_network
+from tengen.runs.files import make_folder, write_atomically
+from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.search.generation_values import GenerationValues
 from tengen.workers.calls import Hosts
 
@@ -101,7 +100,7 @@ def write_generation_curves(run: Path) -> Path:
 
     lines = read_metrics(run)
     if not lines:
-        raise RunDirectoryError(f"the run in {run} has completed no generation yet: there is nothing to draw")
+        raise FolderError(f"the run in {run} has completed no generation yet: there is nothing to draw")
     write_atomically(run / CURVES_FILE, draw_generations(lines, tuple(read_config(run).sides())))
     return run / CURVES_FILE
 

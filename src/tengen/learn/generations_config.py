@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from tengen.learn.run_directory import read_settings
 from tengen.learn.training_config import FREE_SETTINGS, TrainingConfig
+from tengen.runs.folder import read_settings
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec

@@ -18,12 +18,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen._arrays import load_arrays, save_arrays
-from tengen._files import make_folder
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
 from tengen.nets.generations import Generation
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.files import make_folder
 from tengen.search.generation_values import GenerationValues
 from tengen.search.policy_play import final_results
 from tengen.search.tree_play import TreePlay

@@ -27,11 +27,11 @@ from tengen.learn.device import answers
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_games import GenerationGames
 from tengen.learn.loader import draw_positions
-from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training import CALIBRATION, Trainer
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import network_spec, parse_network
+from tengen.runs.folder import RunDirectory
 
 TEST_EVERY: Final = 50
 """Of so many games one is a test game."""

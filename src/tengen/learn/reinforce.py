@@ -20,13 +20,11 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tengen._files import make_folder, write_atomically
 from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.device import find_device
 from tengen.learn.duel import DuelResult
-from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.reinforce_config import FIXED_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import (
     BOTH,
@@ -39,10 +37,11 @@ from tengen.learn.reinforce_games import (
     play_games,
 )
 from tengen.learn.reinforce_trainer import ReinforceTrainer
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.training import CHECKPOINT_FILE
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import read_card
+from tengen.runs.files import make_folder, write_atomically
+from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.workers.calls import Hosts, Workers
 from tengen.workers.sent_files import SentFile
 
@@ -157,7 +156,7 @@ class _Loop:
         checkpoint = run.path / CHECKPOINT_FILE
         # A kill may come between the first line of metrics and the first checkpoint, so that line alone proves nothing.
         if not checkpoint.exists() and any(line["step"] > 1 for line in run.metrics()):
-            raise RunDirectoryError(f"{checkpoint} is gone: put it back, or delete {run.path} to begin anew")
+            raise FolderError(f"{checkpoint} is gone: put it back, or delete {run.path} to begin anew")
         if not self._model(0).exists():
             self._begin()
         self.trainer = ReinforceTrainer(config, self._model(0))

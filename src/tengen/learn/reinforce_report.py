@@ -20,9 +20,9 @@ from tengen.games.game import get_game
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.reinforce_games import GameFolder
 from tengen.learn.report_pages import write_page
-from tengen.learn.run_directory import RunDirectoryError, read_metrics, read_settings
 from tengen.learn.zero_games import ShownGame, replay_game, show_game
 from tengen.nets.model_file import read_card
+from tengen.runs.folder import FolderError, read_metrics, read_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def write_reinforce_report(run: Path, games: int = 6) -> Path:
     """Write the report of the run in this directory; returns the path of the page."""
     settings, lines = read_settings(run), read_metrics(run)
     if not lines:
-        raise RunDirectoryError(f"the run in {run} has completed no update yet: there is nothing to report")
+        raise FolderError(f"the run in {run} has completed no update yet: there is nothing to report")
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in settings.items())
     return write_page(
         run,

@@ -16,10 +16,10 @@ import numpy as np
 import safetensors
 from numpy.typing import NDArray
 
-from tengen._arrays import load_arrays, save_arrays
-from tengen._files import make_folder, remove_cut_off
 from tengen.learn.replay import Packed
 from tengen.learn.selfplay import SelfPlayData
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.files import make_folder, remove_cut_off
 
 
 class ChunkError(ValueError):

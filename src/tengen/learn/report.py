@@ -16,11 +16,11 @@ from tengen.games.go import BLACK, to_gtp
 from tengen.games.go.draw import board_svg
 from tengen.learn.curves import draw_curves
 from tengen.learn.report_pages import write_page
-from tengen.learn.run_directory import read_metrics, read_settings
 from tengen.learn.samples import Sample, draw_samples
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.supervised_data import choose_games
 from tengen.nets.model_file import read_model
+from tengen.runs.folder import read_metrics, read_settings
 
 _FAINT: Final = 0.005  # smaller probabilities are not drawn
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from tengen._files import write_atomically
 from tengen._pages import render_page
+from tengen.runs.files import write_atomically
 
 REPORT_FILE: Final = "report.html"
 CURVES_FILE: Final = "curves.png"

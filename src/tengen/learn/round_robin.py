@@ -14,15 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from tengen._files import write_atomically
 from tengen.arena.ratings import Rating, fit_ratings
 from tengen.learn.duel import DuelResult
-from tengen.learn.interrupts import deferred_interrupts
-from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.zero_config import read_config
 from tengen.learn.zero_curves import draw_ratings
 from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_workers import ZeroWorker
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError, deferred_interrupts, read_metrics
 from tengen.workers.calls import Workers
 from tengen.workers.local import LocalWorkers
 
@@ -115,7 +114,7 @@ def round_robin(run: Path, generations: int = 8, games: int = 40, simulations: i
     there = sorted(int(path.stem[1:]) for path in (run / "models").glob("g*.safetensors"))
     if min(len(there), generations) < 2:
         asked = f"{run} has {len(there)}: let it learn for longer" if len(there) < 2 else f"not {generations}"
-        raise RunDirectoryError(f"a round robin needs two generations at least, and {asked}")
+        raise FolderError(f"a round robin needs two generations at least, and {asked}")
     places = np.unique(np.linspace(0, len(there) - 1, min(generations, len(there))).round().astype(int))
     chosen = tuple(there[place] for place in places)
     return RoundRobin(run, chosen, games, simulations or config.duel_simulations or config.simulations)

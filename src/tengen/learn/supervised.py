@@ -25,14 +25,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
 from tengen.learn.data_parallel import Alone
 from tengen.learn.device import answers, find_device
 from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.measure import Predict, measure_policy
-from tengen.learn.run_directory import RunDirectory, read_metrics
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.supervised_data import ChosenGames, choose_games, rules_learned, validation_batches
 from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
@@ -41,6 +39,8 @@ from tengen.learn.warm_start import check_start
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import RunDirectory, read_metrics
 from tengen.workers.calls import Hosts
 
 _REPORT_SECONDS: Final = 300.0

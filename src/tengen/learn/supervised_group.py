@@ -18,11 +18,11 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from tengen.learn.data_parallel import PATIENCE, Group
 from tengen.learn.device import find_device
-from tengen.learn.run_directory import RunDirectory
 from tengen.learn.supervised import OWNERSHIP_FILE, SupervisedTrainer
 from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.training import CHECKPOINT_FILE
 from tengen.nets.bundled import find_model
+from tengen.runs.folder import RunDirectory
 from tengen.workers.calls import Hosts, WorkerError
 from tengen.workers.ray_cluster import own_address
 from tengen.workers.sent_files import SentFile

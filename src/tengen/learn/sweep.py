@@ -18,15 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tengen._files import write_atomically
 from tengen.encode.go import get_go_encoder
 from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
-from tengen.learn.run_directory import read_metrics
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.supervised_config import SupervisedConfig, run_name
 from tengen.learn.training import TrainingProgress
 from tengen.nets.registry import describe_network, parse_network
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import read_metrics
 
 FACTORS: Final = ("encoder", "network", "optimizer", "batch")
 

@@ -21,15 +21,14 @@ from torch import Tensor
 from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.data_parallel import Alone
 from tengen.learn.device import answers, find_device
-from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
-from tengen.learn.run_directory import RunDirectory
 from tengen.learn.training_config import TrainingConfig
 from tengen.learn.warm_start import start_from
 from tengen.nets.model_file import ModelCard, is_calibrated, load_network, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.quantize import calibrate
 from tengen.nets.registry import parse_network
+from tengen.runs.folder import RunDirectory, deferred_interrupts
 
 CHECKPOINT_FILE: Final = "trainer.safetensors"
 CALIBRATION: Final = 1024

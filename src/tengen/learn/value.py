@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from tengen._files import write_atomically
 from tengen.agents.training_conditions import suited_options
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
@@ -32,7 +31,6 @@ from tengen.learn.curves import draw_value_curves
 from tengen.learn.device import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.run_directory import RunDirectory, RunDirectoryError, read_metrics
 from tengen.learn.supervised import predictor
 from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
 from tengen.learn.value_config import FREE_VALUE_SETTINGS, VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
@@ -43,6 +41,8 @@ from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.model_file import ModelCard, read_card
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, network_spec, parse_network
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError, RunDirectory, read_metrics
 from tengen.workers.calls import Hosts
 
 GAMES_FOLDER = "games"
@@ -105,7 +105,7 @@ def write_value_curves(run: Path) -> Path:
     """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
     lines = read_metrics(run)
     if not lines:
-        raise RunDirectoryError(f"the run in {run} has made no validation yet: there is nothing to draw")
+        raise FolderError(f"the run in {run} has made no validation yet: there is nothing to draw")
     write_atomically(run / CURVES_FILE, draw_value_curves(lines))
     return run / CURVES_FILE
 

@@ -18,14 +18,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen._arrays import load_arrays, save_arrays
-from tengen._files import make_folder
 from tengen.data.dataset import Selection, Split, is_test
 from tengen.games.go.positions import GameMoves
-from tengen.learn.run_directory import RunDirectory, read_settings
 from tengen.learn.value_config import PositionSettings
 from tengen.learn.value_games import ValueGames, ValuePlayer
 from tengen.nets.bundled import find_model
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.files import make_folder
+from tengen.runs.folder import RunDirectory, read_settings
 from tengen.workers.calls import Hosts, Workers
 from tengen.workers.local import LocalWorkers
 from tengen.workers.sent_files import SentFile

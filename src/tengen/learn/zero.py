@@ -23,16 +23,15 @@ import torch
 from tengen._machine import cores, has_exact_bytes
 from tengen.learn.device import find_device
 from tengen.learn.duel import DuelResult
-from tengen.learn.interrupts import deferred_interrupts
 from tengen.learn.replay import ReplayMemory, window_size
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.run_directory import CONFIG_FILE, RunDirectory, RunDirectoryError, read_settings
 from tengen.learn.zero_config import FIXED_SETTINGS, MACHINE_SETTINGS, ZeroConfig, preset_config
 from tengen.learn.zero_generations import Generations
 from tengen.learn.zero_play import RoundOrder, SelfPlayRound, round_figures
 from tengen.learn.zero_progress import OnProgress, ZeroProgress, reporting
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.learn.zero_workers import ZeroWorker
+from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, deferred_interrupts, read_settings
 from tengen.workers.calls import Hosts
 from tengen.workers.local import LocalWorkers
 
@@ -111,7 +110,7 @@ class _Loop:
         if (run.path / _CHECKPOINT).exists():
             self.trained = self.trainer.load(run.path / _CHECKPOINT)
         elif any(facts.iteration > 2 for facts in self.chunks.facts):
-            raise RunDirectoryError(f"{run.path / _CHECKPOINT} is gone: put it back, or delete chunks to begin anew")
+            raise FolderError(f"{run.path / _CHECKPOINT} is gone: put it back, or delete chunks to begin anew")
         run.rewind(self.trainer.step)
         lines = [line for line in run.metrics() if "generation" in line]
         self.completed: int = lines[-1]["iteration"] if lines else 0

@@ -26,9 +26,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from tengen.learn.run_directory import CONFIG_FILE, RunDirectoryError, read_settings
 from tengen.learn.selfplay_settings import SelfPlaySettings
 from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
+from tengen.runs.folder import CONFIG_FILE, FolderError, read_settings
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec
@@ -349,9 +349,7 @@ def read_config(run: Path, given: Mapping[str, Any] | None = None) -> ZeroConfig
     for field in dataclasses.fields(ZeroConfig):
         value, kind = settings.get(field.name, field.default), type(field.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
-            raise RunDirectoryError(
-                f"{run / CONFIG_FILE}: {field.name} is {value!r}, and should be of type {kind.__name__}"
-            )
+            raise FolderError(f"{run / CONFIG_FILE}: {field.name} is {value!r}, and should be of type {kind.__name__}")
     return ZeroConfig(**{**settings, **(given or {})})
 
 

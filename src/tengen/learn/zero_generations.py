@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tengen._files import write_atomically
 from tengen.arena.ratings import rating_against
 from tengen.learn.duel import DuelResult
 from tengen.learn.zero_workers import Pairing
+from tengen.runs.files import write_atomically
 from tengen.workers.calls import Calls, Workers
 from tengen.workers.sent_files import SentFile
 

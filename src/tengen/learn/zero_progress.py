@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tengen.learn.run_directory import read_metrics
+from tengen.runs.folder import read_metrics
 
 _REPORT_SECONDS: Final = 300.0
 

@@ -15,10 +15,10 @@ import numpy as np
 from tengen.games.game import get_game
 from tengen.learn.replay_chunks import ChunkFolder
 from tengen.learn.report_pages import write_page
-from tengen.learn.run_directory import RunDirectoryError, read_metrics
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
 from tengen.learn.zero_games import ShownGame, replay_game, show_game
+from tengen.runs.folder import FolderError, read_metrics
 
 
 def write_zero_report(run: Path, games: int = 6) -> Path:
@@ -27,7 +27,7 @@ def write_zero_report(run: Path, games: int = 6) -> Path:
     metrics = read_metrics(run)
     lines = [line for line in metrics if "generation" in line]
     if not lines:
-        raise RunDirectoryError(f"the run in {run} has completed no round yet: there is nothing to report")
+        raise FolderError(f"the run in {run} has completed no round yet: there is nothing to report")
     curves = draw_zero(lines)
     played = get_game(config.game).describe(config.game_options())
     return write_page(

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 import tengen
-from tengen._arrays import checksum_of
-from tengen._files import write_atomically
 from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
+from tengen.runs.arrays import checksum_of
+from tengen.runs.files import write_atomically
 
 if TYPE_CHECKING:
     from tengen.nets.network import Network

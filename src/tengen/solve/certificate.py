@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from tengen._files import write_atomically
 from tengen.games import go
+from tengen.runs.files import write_atomically
 
 _FORMAT = "tengen certificate 1"
 

@@ -27,7 +27,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen._files import make_folder, sole_use
 from tengen._kernel import kernel
 from tengen._machine import cores
 from tengen.games.microchess.board import (
@@ -43,6 +42,7 @@ from tengen.games.microchess.board import (
     SQUARES,
     WHITE_MAY_CASTLE,
 )
+from tengen.runs.files import make_folder, sole_use
 from tengen.solve.endgame_index import (
     DRAW,
     KING_PLACE,

@@ -34,11 +34,11 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tengen._files import write_atomically
 from tengen._kernel import kernel, stack_zeros
 from tengen._kernel_cache import user_cache
 from tengen.games.microchess.board import NCSOFT_PLIES, SQUARES
 from tengen.games.microchess.state import State
+from tengen.runs.files import write_atomically
 from tengen.solve.endgame_index import (
     DRAW,
     MAX_PIECES,

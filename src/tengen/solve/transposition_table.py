@@ -18,8 +18,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from tengen._files import atomic_file
 from tengen._kernel import kernel
+from tengen.runs.files import atomic_file
 
 INFINITY: Final = (1 << 24) - 1
 """Of proof numbers: the other side has won."""

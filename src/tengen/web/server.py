@@ -16,8 +16,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tengen._files import sole_use
 from tengen._processes import end_all
+from tengen.runs.files import sole_use
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tengen._files import settings_as_toml
-from tengen.learn.run_directory import (
+from tengen.runs.files import settings_as_toml
+from tengen.runs.folder import (
+    FolderError,
     RunDirectory,
-    RunDirectoryError,
     kind_of_run,
     read_metrics,
     read_settings,
@@ -45,7 +45,7 @@ def test_metrics_and_settings_are_kept(tmp_path: Path) -> None:
 
 def test_only_one_process_has_it(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path, SETTINGS)
-    with pytest.raises(RunDirectoryError, match="under way in another process"):
+    with pytest.raises(FolderError, match="under way in another process"):
         RunDirectory(tmp_path, SETTINGS)
     run.close()
     RunDirectory(tmp_path, SETTINGS).close()
@@ -53,7 +53,7 @@ def test_only_one_process_has_it(tmp_path: Path) -> None:
 
 def test_it_belongs_to_one_run_for_ever(tmp_path: Path) -> None:
     RunDirectory(tmp_path, SETTINGS).close()
-    with pytest.raises(RunDirectoryError, match=r"rate 0\.1 where you ask for 0\.2: choose another --out"):
+    with pytest.raises(FolderError, match=r"rate 0\.1 where you ask for 0\.2: choose another --out"):
         RunDirectory(tmp_path, SETTINGS | {"rate": 0.2})
     RunDirectory(tmp_path, SETTINGS | {"threads": 4}, frozenset({"threads"})).close()
     assert read_settings(tmp_path)["threads"] == 4
@@ -62,7 +62,7 @@ def test_it_belongs_to_one_run_for_ever(tmp_path: Path) -> None:
 
 def test_it_goes_on_when_there_are_new_settings(tmp_path: Path) -> None:
     RunDirectory(tmp_path, SETTINGS).close()
-    with pytest.raises(RunDirectoryError, match="with start_from '' where you ask for 'go9'"):
+    with pytest.raises(FolderError, match="with start_from '' where you ask for 'go9'"):
         RunDirectory(tmp_path, SETTINGS | {"start_from": "go9"}, usual={"start_from": ""})
     RunDirectory(tmp_path, SETTINGS | {"start_from": ""}, usual={"start_from": ""}).close()
     assert read_settings(tmp_path) == SETTINGS | {"start_from": ""}
@@ -90,8 +90,8 @@ def test_rewinding_never_takes_kept_lines_out_of_the_file(tmp_path: Path, monkey
     for step in (10, 20, 30):
         run.record({"step": step})
     seen: list[list[int]] = []
-    monkeypatch.setattr("tengen.learn.run_directory.os.fsync", lambda _: seen.append(steps(tmp_path)))
-    monkeypatch.setattr(run, "_metrics", Spy(run._metrics, lambda: seen.append(steps(tmp_path))))
+    monkeypatch.setattr("tengen.runs.folder.os.fsync", lambda _: seen.append(steps(tmp_path)))
+    monkeypatch.setattr(run._metrics, "_file", Spy(run._metrics._file, lambda: seen.append(steps(tmp_path))))
     run.rewind(20)
     run.close()
     assert seen
@@ -129,10 +129,10 @@ def test_tensorboard_shows_each_step_once(tmp_path: Path) -> None:
 
 def test_no_run_is_told(tmp_path: Path) -> None:
     for read in (read_metrics, read_settings):
-        with pytest.raises(RunDirectoryError, match="no directory of a run"):
+        with pytest.raises(FolderError, match="no directory of a run"):
             read(tmp_path)
     (tmp_path / "config.toml").write_text("= = =")
-    with pytest.raises(RunDirectoryError, match="cannot be read"):
+    with pytest.raises(FolderError, match="cannot be read"):
         read_settings(tmp_path)
 
 
@@ -160,7 +160,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     RunDirectory(tmp_path, {}).close()
     (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 0}\n' + line + b'\n{"step": 2}\n')
     for read in (read_metrics, lambda path: RunDirectory(path, {})):
-        with pytest.raises(RunDirectoryError, match=r"line 2 of .*metrics.jsonl is damaged .*: repair it, or delete"):
+        with pytest.raises(FolderError, match=r"line 2 of .*metrics.jsonl is damaged .*: repair it, or delete"):
             read(tmp_path)
 
 
@@ -176,7 +176,7 @@ def test_what_a_kill_cut_off_is_removed(tmp_path: Path) -> None:
 def test_a_run_says_its_kind_and_older_ones_are_recognised(tmp_path: Path) -> None:
     RunDirectory(tmp_path, SETTINGS, kind="value").close()
     assert kind_of_run(tmp_path) == "value" and read_settings(tmp_path) == SETTINGS
-    with pytest.raises(RunDirectoryError, match="a run of the kind value, not zero: choose another --out"):
+    with pytest.raises(FolderError, match="a run of the kind value, not zero: choose another --out"):
         RunDirectory(tmp_path, SETTINGS, kind="zero")
     for name, kind in (("reuse", "zero"), ("teacher_games", "alphago"), ("records_share", "value"), ("rate", "")):
         (tmp_path / "config.toml").write_text(f"{name} = 1\n")
@@ -188,7 +188,7 @@ def test_what_is_dropped_is_dropped_after_a_power_cut_too(tmp_path: Path, monkey
     for step in (10, 20, 30):
         run.record({"step": step})
     synced = list[list[int]]()
-    monkeypatch.setattr("tengen.learn.run_directory.os.fsync", lambda _: synced.append(steps(tmp_path)))
+    monkeypatch.setattr("tengen.runs.folder.os.fsync", lambda _: synced.append(steps(tmp_path)))
     run.rewind(20)
     run.close()
     assert synced == [[10, 20]]
@@ -198,7 +198,7 @@ def test_a_closed_directory_may_be_opened_while_it_is_remembered(tmp_path: Path)
     first = RunDirectory(tmp_path / "a" / "b", SETTINGS)
     first.record({"step": 1, "test_loss": 0.5})
     first.close()
-    with pytest.raises(RunDirectoryError) as refused:
+    with pytest.raises(FolderError) as refused:
         RunDirectory(first.path, {})  # its traceback keeps the directory, too
     RunDirectory(first.path, SETTINGS).close()
     assert refused and first.metrics() == [{"step": 1, "test_loss": 0.5}]

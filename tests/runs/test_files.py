@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from tengen._arrays import load_arrays, save_arrays
-from tengen._files import (
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.files import (
     append_line,
     atomic_file,
     make_folder,

@@ -15,7 +15,7 @@ from tengen import __version__
 if sys.platform != "win32":
     import fcntl
 
-Setting = str | int | float | bool
+SettingValue = str | int | float | bool
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -151,7 +151,7 @@ def sole_use(folder: Path) -> Iterator[bool]:
         os.close(handle)
 
 
-def settings_as_toml(settings: Mapping[str, Setting]) -> str:
+def settings_as_toml(settings: Mapping[str, SettingValue]) -> str:
     """Settings as TOML; its strings are JSON's but for the character DEL."""
     lines = [f"# Written by tengen {__version__}. The command that made this folder resumes it."]
     for name, value in settings.items():
