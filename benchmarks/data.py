@@ -2,17 +2,22 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.table import Table
+from torch.nn import functional
 
 from tengen.data.dataset import Dataset, Selection, select
 from tengen.encode.go import get_go_encoder
 from tengen.encode.registry import encoder_names
+from tengen.learn.distributed import answers
 from tengen.learn.loader import PositionLoader, RecordBatch
+from tengen.nets.network import build_network
+from tengen.nets.registry import parse_network
 
 _BATCH = 256
 
@@ -60,8 +65,6 @@ def measure_encoders(games: Selection, positions: int, rounds: int) -> list[Enco
 
 def measure_training(games: Selection, network: str, encoder: str, steps: int, rounds: int) -> TrainingSpeed:
     """Positions/s of training on one core, from real data and on a fixed batch, measured in turn."""
-    from tengen.learn.speed import StepTimer
-
     timer = StepTimer(network, encoder, games.size)
     real, fixed = 0.0, 0.0
     for _ in range(rounds):
@@ -71,6 +74,32 @@ def measure_training(games: Selection, network: str, encoder: str, steps: int, r
         real = max(real, timer.speed(_take(batches, steps)))
         batches.close()
     return TrainingSpeed(network, encoder, real, fixed)
+
+
+class StepTimer:
+    """A network and its optimiser, ready to be timed on any batches."""
+
+    def __init__(self, network: str, encoder: str, size: int, batch: int = 64) -> None:
+        torch.set_num_threads(1)
+        self.batch = batch
+        name, arguments = parse_network(network)
+        self._network = build_network(name, get_go_encoder(encoder).planes, size, seed=1, **arguments)
+        self._optimizer = torch.optim.SGD(self._network.parameters(), 0.01, momentum=0.9)
+
+    def speed(self, batches: Iterable[RecordBatch]) -> float:
+        """Positions per second over these batches, the making of the batches included."""
+        seen, start = 0, time.perf_counter()
+        for batch in batches:
+            self._step(batch)
+            seen += len(batch.moves)
+        return seen / (time.perf_counter() - start)
+
+    def _step(self, batch: RecordBatch) -> None:
+        self._optimizer.zero_grad(set_to_none=True)
+        logits = answers(self._network, batch.planes, bf16=True).policy
+        loss = functional.cross_entropy(logits.float(), torch.from_numpy(batch.moves))
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
 
 
 def open_games(folder: Path, size: int) -> Selection:

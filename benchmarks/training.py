@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.device import multiplies_bfloat
+from tengen.learn.distributed import multiplies_bfloat
 from tengen.learn.replay import ReplayBatch
 from tengen.learn.zero_config import preset_config
 from tengen.learn.zero_trainer import ZeroTrainer

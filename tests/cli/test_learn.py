@@ -132,7 +132,7 @@ def test_ctrl_c_saves_and_tells_how_to_go_on(data: Path, tmp_path: Path) -> None
 def test_learn_value_plays_its_games_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def learn(config: object, out: Path, on_progress: object, on_games: object, hosts: object) -> dict[str, float]:
+    def learn(config: object, out: Path, on_progress: object, hosts: object) -> dict[str, float]:
         seen.append(hosts)
         return dict.fromkeys(("value_loss", "value_loss_standard_error", "train_value_loss"), 1.0) | {"step": 1}
 

@@ -18,8 +18,7 @@ from tengen.learn import alphago_config, generations_config, zero_config
 from tengen.learn.alphago_config import AlphaGoConfig
 from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.value_config import ValueConfig
+from tengen.learn.settings import SupervisedConfig, ValueConfig
 from tengen.learn.zero_config import ZeroConfig, preset_config
 
 runner = CliRunner()

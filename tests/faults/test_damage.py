@@ -14,13 +14,13 @@ from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.build import build_dataset
 from tengen.data.dataset import GAMES_FILE, Dataset
 from tengen.games.go.game import GAME
-from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
 from tengen.learn.generations_games import GenerationFolder, GenerationGames, play_in_threads
 from tengen.learn.reinforce_games import Experience, GameFolder
 from tengen.learn.replay import Packed
 from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
-from tengen.learn.value_config import PositionSettings
-from tengen.learn.value_positions import ValuePositions
+from tengen.learn.settings import PositionSettings
+from tengen.learn.trainer import load_checkpoint, save_checkpoint
+from tengen.learn.value import ValuePositions
 from tengen.nets.model_file import ModelCard, read_model, save_model
 from tengen.nets.network import build_network
 from tengen.runs.files import settings_as_toml
@@ -101,7 +101,7 @@ def generation_games(folder: Path) -> Made:
 
 
 def value_positions(folder: Path) -> Made:
-    from tengen.learn.value_games import ValueGames
+    from tengen.learn.value import ValueGames
     from tengen.runs.arrays import save_arrays
 
     settings = PositionSettings("policy", "policy", 5, "chinese", 0.5, 0.0, 8, 1)

@@ -8,8 +8,8 @@ import torch
 
 from tengen.learn import export
 from tengen.learn.export import export_model, player_of, smoke_match
+from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
-from tengen.learn.supervised_config import SupervisedConfig
 from tengen.learn.zero import learn_zero
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator

@@ -6,7 +6,7 @@ import numpy as np
 
 from tengen.data.dataset import Dataset, select
 from tengen.games import go
-from tengen.learn.final_ownership import final_ownership
+from tengen.learn.supervised import final_ownership
 
 
 def end_of(dataset: Dataset, row: int) -> go.State:

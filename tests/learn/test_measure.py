@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from tengen.learn.evaluate import PHASES, PolicyMeasures, measure_policy, phase_name
 from tengen.learn.loader import RecordBatch
-from tengen.learn.measure import PHASES, PolicyMeasures, measure_policy, phase_name
 
 
 def slow_measures(logits: np.ndarray, moves: np.ndarray, plies: np.ndarray) -> tuple[float, float, float, dict]:

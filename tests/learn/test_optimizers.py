@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tengen.learn.optimizers import DEFAULT_RATES, build_optimizer, rate_at
-from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
+from tengen.learn.settings import OPTIMIZERS, SCHEDULES
 
 START = np.array([0.5, -1.5, 2.0])
 RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01

@@ -10,10 +10,9 @@ import pytest
 from tengen.data.dataset import Dataset, select
 from tengen.games import go
 from tengen.games.go.draw import board_svg
-from tengen.learn.report import write_report
-from tengen.learn.samples import draw_samples
+from tengen.learn.report import draw_samples, write_report
+from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
-from tengen.learn.supervised_config import SupervisedConfig
 from tengen.runs.folder import FolderError, RunDirectory, read_metrics, read_settings
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tengen.learn.supervised_group import open_store
+from tengen.learn.supervised import open_store
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

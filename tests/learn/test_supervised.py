@@ -17,19 +17,24 @@ import torch
 from tengen.data import dataset
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
-from tengen.learn.final_ownership import final_ownership
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.optimizers import DivergedError
-from tengen.learn.supervised import learn_supervised, ownership_loss, predictor, value_loss
-from tengen.learn.supervised_config import SupervisedConfig, run_name
-from tengen.learn.supervised_data import choose_games, validation_batches
-from tengen.learn.training import TrainingProgress
-from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
+from tengen.learn.settings import OPTIMIZERS, SCHEDULES, SupervisedConfig
+from tengen.learn.supervised import (
+    choose_games,
+    final_ownership,
+    learn_supervised,
+    ownership_loss,
+    predictor,
+    validation_batches,
+    value_loss,
+)
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import build_network
 from tengen.nets.quantize import agreement
 from tengen.runs.folder import FolderError, read_metrics
+from tengen.runs.progress import RunProgress
 
 NETWORK = "residual:blocks=1,filters=8,dropout=0.1"
 VALUE = {"network": f"{NETWORK},value=yes", "encoder": "compact-komi", "komi_spread": 2.0}
@@ -43,7 +48,7 @@ def make_config(tiny: Path, **settings: Any) -> SupervisedConfig:
 
 
 def train(
-    config: SupervisedConfig, out: Path, on_progress: Callable[[TrainingProgress], None] = lambda _: None
+    config: SupervisedConfig, out: Path, on_progress: Callable[[RunProgress], None] = lambda _: None
 ) -> dict[str, Any]:
     return learn_supervised(config, out, on_progress, report=False)
 
@@ -52,9 +57,9 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping_at(*steps: int) -> Callable[[TrainingProgress], None]:
-    def on_progress(now: TrainingProgress) -> None:
-        if now.step in steps:
+def stopping_at(*steps: int) -> Callable[[RunProgress], None]:
+    def on_progress(now: RunProgress) -> None:
+        if now.number in steps:
             raise Stopped
 
     return on_progress
@@ -72,7 +77,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    reports: list[TrainingProgress] = []
+    reports: list[RunProgress] = []
     config = make_config(tiny, batch=64, positions=10_000, epoch=2500, average=0.98)
     best = train(config, tmp_path, reports.append)
     metrics = read_metrics(tmp_path)
@@ -81,8 +86,8 @@ def test_it_learns(tiny: Path, tmp_path: Path) -> None:
     assert metrics[-1]["train_loss"] < metrics[0]["train_loss"]
     assert best["loss"] == min(line["test_loss"] for line in metrics)
     assert best["top1"] > 3 / 26
-    assert [now.step for now in reports] == list(range(1, 157))
-    assert [now.step for now in reports if now.validation] == [line["step"] for line in metrics]
+    assert [now.number for now in reports] == list(range(1, 157))
+    assert [now.number for now in reports if now.line] == [line["step"] for line in metrics]
     assert reports[-1].done == 1.0
     assert read_card(tmp_path / "best.safetensors").training["validation"]["top1"] == best["top1"]
 
@@ -108,7 +113,7 @@ def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> N
     with pytest.raises(Stopped):
         train(config, tmp_path, stopping_at(8))
     reports: list[int] = []
-    train(config, tmp_path, lambda now: reports.append(now.step))
+    train(config, tmp_path, lambda now: reports.append(now.number))
     assert reports == list(range(7, 21))
     train(config, tmp_path, stopping_at(*range(100)))  # nothing is left to do
 
@@ -116,8 +121,8 @@ def test_going_on_begins_at_the_last_checkpoint(tiny: Path, tmp_path: Path) -> N
 def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None:
     config = make_config(tiny)
 
-    def interrupt(now: TrainingProgress) -> None:
-        if now.step == 7:
+    def interrupt(now: RunProgress) -> None:
+        if now.number == 7:
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -130,7 +135,7 @@ def test_ctrl_c_waits_for_the_step_and_saves(tiny: Path, tmp_path: Path) -> None
     finally:
         signal.signal(signal.SIGINT, before)
     reports: list[int] = []
-    train(config, tmp_path / "stopped", lambda now: reports.append(now.step))
+    train(config, tmp_path / "stopped", lambda now: reports.append(now.number))
     assert reports[0] == 9
     train(config, tmp_path / "straight")
     assert_same_run(tmp_path / "straight", tmp_path / "stopped")
@@ -141,7 +146,7 @@ def test_killed_at_any_moment_it_goes_on_with_nothing_lost_or_counted_twice(tiny
     code = (
         "import sys; from pathlib import Path; from tengen.learn.supervised import *\n"
         f"config, out = SupervisedConfig(**{asdict(config)!r}), Path(sys.argv[1])\n"
-        "learn_supervised(config, out, lambda now: print(now.step, flush=True), report=False)"
+        "learn_supervised(config, out, lambda now: print(now.number, flush=True), report=False)"
     )
     killed = tmp_path / "killed"
     with subprocess.Popen([sys.executable, "-c", code, str(killed)], stdout=subprocess.PIPE, text=True) as process:
@@ -173,7 +178,7 @@ def test_every_optimiser_steps_on_every_schedule(optimizer: str, schedule: str, 
     config = make_config(
         tiny, optimizer=optimizer, schedule=schedule, positions=64, epoch=64, network="small:filters=4-4,dense=8"
     )
-    train(config, tmp_path, lambda now: rates.append(now.rate))
+    train(config, tmp_path, lambda now: rates.append(now.figures["rate"]))
     assert len(rates) == 4
     assert rates[0] > 0
     assert (rates[-1] < rates[1]) == (schedule != "constant")
@@ -337,9 +342,9 @@ def test_a_directory_belongs_to_one_run(tiny: Path, tmp_path: Path) -> None:
 
 def test_the_name_of_a_run_is_that_of_its_settings(tiny: Path) -> None:
     config = make_config(tiny)
-    assert run_name(config) == run_name(replace(config, threads=2))
-    assert run_name(config) != run_name(replace(config, seed=2))
-    assert run_name(config).startswith("simple-residual-blocks-1-filters-8-dropout-0.1-")
+    assert config.run_name() == replace(config, threads=2).run_name()
+    assert config.run_name() != replace(config, seed=2).run_name()
+    assert config.run_name().startswith("simple-residual-blocks-1-filters-8-dropout-0.1-")
 
 
 def test_a_predictor_is_the_network(tiny: Path, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.learn.data_parallel import Alone
+from tengen.learn.distributed import SingleProcess
+from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
-from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.training import TrainingProgress
 from tengen.runs.folder import read_metrics
+from tengen.runs.progress import RunProgress
 from tengen.workers.calls import Hosts
 from tengen.workers.local import LocalWorkers
 
@@ -35,8 +35,8 @@ class Stopped(Exception):
 
 
 def stop_at(step: int) -> Any:
-    def on_progress(now: TrainingProgress) -> None:
-        if now.step == step:
+    def on_progress(now: RunProgress) -> None:
+        if now.number == step:
             raise Stopped
 
     return on_progress
@@ -53,7 +53,7 @@ def check_group(tiny: Path, out: Path, hosts: Hosts) -> None:
     with pytest.raises(Stopped):
         learn_supervised(config, out / "both", stop_at(23), report=False)
     steps: list[int] = []
-    learn_supervised(config, out / "both", lambda now: steps.append(now.step), report=False, hosts=hosts, workers=2)
+    learn_supervised(config, out / "both", lambda now: steps.append(now.number), report=False, hosts=hosts, workers=2)
     assert steps == list(range(21, 41))  # from the last checkpoint
     np.testing.assert_allclose(losses(out / "both"), losses(out / "one"), atol=0.03)
 
@@ -66,7 +66,7 @@ def test_parts_make_up_the_batch() -> None:
     for size in (1, 2, 3, 7):
         positions: list[int] = []
         for rank in range(size):
-            group = Alone()
+            group = SingleProcess()
             group.rank, group.size = rank, size
             first, count = group.part(33)
             positions += range(first, first + count)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tengen.learn.supervised_config import SupervisedConfig
+from tengen.learn.settings import SupervisedConfig
 from tengen.learn.sweep import as_markdown, run_sweep, split_list, sweep_points
-from tengen.learn.training import TrainingProgress
 from tengen.runs.folder import read_metrics
+from tengen.runs.progress import RunProgress
 
 SMALL = "small:filters=4-4,dense=8"
 
@@ -78,15 +78,15 @@ def test_a_sweep_goes_on_and_tells_its_outcome(tiny: Path, tmp_path: Path) -> No
     points = sweep_points(make_base(str(tiny)), ["simple", "oneplane"], [SMALL], ["sgd", "adam"])
     reports: list[tuple[str, int]] = []
 
-    def stop_in_the_second(name: str, now: TrainingProgress) -> None:
-        reports.append((name, now.step))
-        if name == list(points)[1] and now.validation:
+    def stop_in_the_second(name: str, now: RunProgress) -> None:
+        reports.append((name, now.number))
+        if name == list(points)[1] and now.line:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_sweep(points, tmp_path, stop_in_the_second)
     assert json.loads((tmp_path / "sweep.json").read_text())["title"].endswith("(1 of 3 runs so far)")
-    outcomes = run_sweep(points, tmp_path, lambda name, now: reports.append((name, now.step)))
+    outcomes = run_sweep(points, tmp_path, lambda name, now: reports.append((name, now.number)))
     assert len(reports) == len(set(reports)) == 3 * 20  # no step was made twice
     assert [outcome.top1 for outcome in outcomes] == sorted((outcome.top1 for outcome in outcomes), reverse=True)
     for outcome in outcomes:

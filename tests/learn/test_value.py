@@ -17,15 +17,21 @@ from tengen.games.go.batch import BatchedGo
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader
-from tengen.learn.training import TrainingProgress
-from tengen.learn.value import learn_value, position_settings, resolve
-from tengen.learn.value_config import PositionSettings, ValueConfig
-from tengen.learn.value_games import ValueGames, ValuePlayer
-from tengen.learn.value_positions import PositionsError, ValuePositions, play_positions
+from tengen.learn.settings import PositionSettings, ValueConfig
+from tengen.learn.value import (
+    ValueGames,
+    ValuePlayer,
+    ValuePositions,
+    learn_value,
+    play_positions,
+    position_settings,
+    resolve,
+)
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, is_calibrated, read_card, save_model
 from tengen.nets.network import build_network
 from tengen.runs.folder import FolderError, read_metrics
+from tengen.runs.progress import RunProgress
 
 SIZE, LAST = 5, 8
 VALUE = "alphago-value:layers=2,filters=8,hidden=16"
@@ -168,7 +174,7 @@ def test_a_chunk_that_is_missing_is_played_again_as_it_was(
     play_positions(settings, tmp_path / "games", 1500, chunk=800)
     assert chunk.read_bytes() == played
     chunk.write_bytes(played[:100])
-    with pytest.raises(PositionsError, match=r"000000.safetensors is damaged .*: delete it"):
+    with pytest.raises(FolderError, match=r"000000.safetensors is damaged .*: delete it"):
         ValuePositions.open(tmp_path / "games")
     with pytest.raises(FolderError, match="holds another run, with last_move 8"):
         play_positions(replace(settings, last_move=9), tmp_path / "games", 1500)
@@ -199,9 +205,9 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping_at(*steps: int) -> Callable[[TrainingProgress], None]:
-    def on_progress(now: TrainingProgress) -> None:
-        if now.step in steps:
+def stopping_at(*steps: int) -> Callable[[RunProgress], None]:
+    def on_progress(now: RunProgress) -> None:
+        if now.number in steps:
             raise Stopped
 
     return on_progress

@@ -11,10 +11,10 @@ from tengen.cli.main import app
 from tengen.encode.go import get_go_encoder
 from tengen.games.game import open_batch
 from tengen.games.go.rules import GoOptions
+from tengen.learn.evaluate import NETWORK, ValueErrors, draw_value_errors, measure_value_error, set_up
 from tengen.learn.loader import PositionLoader
-from tengen.learn.value_config import PositionSettings
-from tengen.learn.value_error import NETWORK, ValueErrors, draw_value_errors, measure_value_error, set_up
-from tengen.learn.value_positions import ValuePositions, play_positions
+from tengen.learn.settings import PositionSettings
+from tengen.learn.value import ValuePositions, play_positions
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network

@@ -10,13 +10,13 @@ import torch
 
 from tengen.encode.game_spec import GameSpec
 from tengen.games.go.rules import GoOptions
-from tengen.learn.checkpoint import CheckpointError
 from tengen.learn.optimizers import DivergedError
 from tengen.learn.replay import ReplayBatch, ReplayMemory, pack
 from tengen.learn.zero_trainer import LOSSES, ZeroTrainer, check_network
 from tengen.nets import quantize
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
+from tengen.runs.folder import FolderError
 
 from .zero_stand_ins import NETWORK, made_up_data, toy_config
 
@@ -157,7 +157,7 @@ def test_it_goes_on_exactly_from_a_checkpoint(game: GameSpec, tmp_path: Path) ->
         for one, other in zip(mine.state_dict().values(), its.state_dict().values()):
             torch.testing.assert_close(one, other, rtol=0, atol=0)
     (tmp_path / "trainer.safetensors").write_bytes(b"broken")
-    with pytest.raises(CheckpointError, match="delete it"):
+    with pytest.raises(FolderError, match="delete it"):
         resumed.load(tmp_path / "trainer.safetensors")
 
 

@@ -19,16 +19,14 @@ from tengen.cli.progress import Progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tengen.learn.evaluate import ModelEvaluation
-    from tengen.learn.measure import PolicyMeasures
-    from tengen.learn.value_error import ValueErrors
+    from tengen.learn.evaluate import ModelEvaluation, PolicyMeasures, ValueErrors
 
 
 _WRITERS: Final = {
     "supervised": "report:write_report",
     "zero": "zero_report:write_zero_report",
     "reinforce": "reinforce_report:write_reinforce_report",
-    "value": "value:write_value_curves",
+    "value": "report:write_value_curves",
     "generations": "generations:write_generation_curves",
     "alphago": "alphago_report:write_alphago_report",
 }
@@ -117,7 +115,8 @@ def value_error(
     from rich.console import Console
 
     from tengen.data.dataset import Split
-    from tengen.learn.value_error import NETWORK, draw_value_errors, measure_value_error
+    from tengen.learn.evaluate import NETWORK, measure_value_error
+    from tengen.learn.report import draw_value_errors
     from tengen.runs.files import write_atomically
 
     _check_split(split)
@@ -239,7 +238,7 @@ def _phases(measures: "PolicyMeasures") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from tengen.learn.measure import phase_name
+    from tengen.learn.evaluate import phase_name
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("phase")

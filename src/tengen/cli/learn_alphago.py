@@ -22,8 +22,7 @@ from tengen.cli.options import (
 from tengen.cli.progress import Progress, learning, print_places
 from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.supervised_config import SupervisedConfig, run_name
-from tengen.learn.value_config import ValueConfig
+from tengen.learn.settings import SupervisedConfig, ValueConfig
 from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
@@ -32,30 +31,8 @@ if TYPE_CHECKING:
     from tengen.learn.alphago import AlphaGoProgress
     from tengen.learn.reinforce import ReinforceProgress
     from tengen.learn.sweep import SweepResult
-    from tengen.learn.training import TrainingProgress
-    from tengen.learn.value_positions import PlayProgress
+    from tengen.runs.progress import RunProgress
 
-_OPTIMISER: Final = ("momentum", "decay", "schedule", "warm_up", "clip")
-_MACHINE: Final = ("threads", "device", "loaders", "bf16", "checkpoint")
-SUPERVISED_PANELS: Final = {
-    BASIC: (
-        *("data", "size", "encoder", "network", "start_from", "optimizer", "rate", "batch"),
-        *("positions", "hours", "seed"),
-    ),
-    "Games": ("games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
-    "Network": ("value_weight", "ownership_weight", "average", "symmetries"),
-    "Optimiser": (*_OPTIMISER, "smoothing"),
-    "Length": ("epoch", "validate", "patience"),
-    "Machine": _MACHINE,
-}
-SWEEP_PANELS: Final = {
-    BASIC: ("data", "size", "positions", "hours", "rate", "seed"),
-    "Games": ("games", "min_rank", "first_year", "last_year", "handicap", "komi_spread"),
-    "Length of every run": ("epoch", "validate"),
-    "Optimiser of every run": (*_OPTIMISER, "smoothing"),
-    "Network of every run": ("value_weight", "ownership_weight", "average", "symmetries"),
-    "Machine": _MACHINE,
-}
 REINFORCE_PANELS: Final = {
     BASIC: (
         *("start_from", "komi", "opponent", "games", "updates", "hours", "optimizer", "rate", "batch"),
@@ -67,18 +44,6 @@ REINFORCE_PANELS: Final = {
     "Machine": ("threads", "device", "backend", "bf16", "keep"),
 }
 REINFORCE_NAMES: Final = {"games": "update_games", "opponent": "opponents"}
-VALUE_PANELS: Final = {
-    BASIC: (
-        *("policy", "rl", "games", "data", "size", "komi", "encoder", "network", "start_from"),
-        *("positions", "hours", "rate", "batch", "workers", "seed"),
-    ),
-    "Games": ("last_move", "temperature", "rules", "komi_spread"),
-    "Network": ("policy_weight", "average", "symmetries"),
-    "Records": ("records", "records_share"),
-    "Optimiser": ("optimizer", *_OPTIMISER),
-    "Length": ("epoch", "validate", "patience"),
-    "Machine": _MACHINE,
-}
 ALPHAGO_PANELS: Final = {
     BASIC: (
         *("data", "size", "komi", "policy", "fast", "network", "positions", "updates", "value_games"),
@@ -94,7 +59,7 @@ ALPHAGO_PANELS: Final = {
 }
 
 
-@takes_config(SupervisedConfig, SUPERVISED_PANELS)
+@takes_config(SupervisedConfig)
 def supervised(
     config: SupervisedConfig,
     out: Annotated[Path | None, run_option("runs/ENCODER-NETWORK-DIGEST")] = None,
@@ -131,7 +96,7 @@ def supervised(
     from tengen.learn.supervised import check_config, learn_supervised
 
     check_config(config)  # before a run is announced
-    folder = Path("runs", run_name(config)) if out is None else out
+    folder = Path("runs", config.run_name()) if out is None else out
     rate = config.rate or DEFAULT_RATES[config.optimizer]
     what = f"{config.network} on {config.encoder}, {config.optimizer}, rate {rate:g}"
     command = command_line("tengen learn supervised", config, out=folder, cluster=cluster)
@@ -235,7 +200,7 @@ def reinforce(
     print_places(folder, Model="best.safetensors", Report="report.html")
 
 
-@takes_config(ValueConfig, VALUE_PANELS)
+@takes_config(ValueConfig)
 def value(
     config: ValueConfig,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the run.")],
@@ -265,8 +230,7 @@ def value(
     config = resolve(config)
     command = command_line("tengen learn value", config, out=out, cluster=cluster)
     with learning(out, f"{config.network} on {config.encoder}", command) as progress:
-        display = TrainingDisplay(progress)
-        best = learn_value(config, out, display.show, display.show_games, cluster_hosts(cluster))
+        best = learn_value(config, out, TrainingDisplay(progress).show, cluster_hosts(cluster))
     typer.echo(
         f"Best validation: mean of (z - v)^2 {best['value_loss']:.4f} ± {best['value_loss_standard_error']:.4f} "
         f"(standard error) on test games, {best['train_value_loss']:.4f} on games learned from, "
@@ -327,7 +291,6 @@ def alphago(
 
 @takes_config(
     SupervisedConfig,
-    SWEEP_PANELS,
     without=("encoder", "network", "optimizer", "batch", "start_from", "patience"),
     positions=100_000,
     epoch=10_000,
@@ -361,7 +324,6 @@ def sweep(
     from rich.console import Console
 
     from tengen.learn.sweep import run_sweep, split_list, sweep_points
-    from tengen.learn.training import TrainingProgress
 
     points = sweep_points(
         config, split_list(encoders), split_list(networks), split_list(optimizers), _numbers(batches), grid
@@ -371,7 +333,7 @@ def sweep(
     with Progress() as progress, progress.resumable(folder):
         shown, names = TrainingDisplay(progress), list(points)
 
-        def show(name: str, now: TrainingProgress) -> None:
+        def show(name: str, now: "RunProgress") -> None:
             shown.entitle(f"[{names.index(name) + 1}/{len(names)}] {name}")
             shown.show(now)
 
@@ -387,21 +349,22 @@ class TrainingDisplay:
         self._progress, self._title = progress, title
         self._top1: float | None = None
 
-    def show(self, now: "TrainingProgress") -> None:
+    def show(self, now: "RunProgress") -> None:
         """Take in the progress of a run."""
-        if now.validation is not None:
-            self._top1 = now.validation.get("test_top1")
-            self._progress.say(validation_line(now.validation, now.speed))
-        right = f"top-1 {self._top1:.1%}  " if self._top1 is not None else ""
-        figures = f"loss {now.loss:.3f}  {right}rate {now.rate:.2g}  {now.speed:,.0f} positions/s"
-        self._progress.update(f"{self._title}  {figures}", now.done)
-
-    def show_games(self, now: "PlayProgress") -> None:
-        """Take in how many games have been played."""
-        what = f"playing  {now.games:,} of {now.wanted:,} games  {now.speed:.1f} games/s"
-        self._progress.update(what, min(1.0, now.games / now.wanted))
-        if not self._progress.console.is_terminal:
-            self._progress.say(what)
+        figures = now.figures
+        if now.phase == "playing":
+            what = f"{figures['games']:,} of {figures['wanted']:,} games  {figures['games/s']:.1f} games/s"
+            self._progress.update(f"playing  {what}", now.share)
+            if not self._progress.console.is_terminal:
+                self._progress.say(f"playing  {what}")
+            return
+        if now.line is not None:
+            self._top1 = now.line.get("test_top1")
+            self._progress.say(validation_line(now.line, figures["positions/s"]))
+        top1 = f"top-1 {self._top1:.1%}  " if self._top1 is not None else ""
+        speed = f"{figures['positions/s']:,.0f} positions/s"
+        shown = f"loss {figures['loss']:.3f}  {top1}rate {figures['rate']:.2g}  {speed}"
+        self._progress.update(f"{self._title}  {shown}", now.done)
 
     def entitle(self, title: str) -> None:
         """Give what follows another title, and print it if it is new."""
@@ -410,7 +373,7 @@ class TrainingDisplay:
             self._progress.say(title)
 
 
-def validation_line(line: dict[str, Any], speed: float) -> str:
+def validation_line(line: Mapping[str, Any], speed: float) -> str:
     """One validation in words."""
     if "test_top1" not in line:
         policy = ""

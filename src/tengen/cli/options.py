@@ -1,8 +1,8 @@
 """What commands share: how a command is declared, and the options that several of them take.
 
 Old names of options are read for ever (`formerly`). A configuration becomes one option for every field of its
-dataclass, with the field's help and default: `rate: Annotated[float, "Learning rate."] = 0.1` becomes `--rate`. Its
-options are in panels, of which `--help` shows the first, BASIC, and `--help-all` every one.
+dataclass, with the help and the panel of its `Setting` and its default: `rate: Annotated[float, Setting("Learning
+rate.")] = 0.1` becomes `--rate`. `--help` shows the first panel, BASIC, and `--help-all` every one.
 """
 
 import dataclasses
@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from tengen.runs.settings import BASIC as BASIC
+from tengen.runs.settings import described
+
 if TYPE_CHECKING:
     from tengen.games.game import Game
     from tengen.workers.calls import Hosts
 
-BASIC = "Basic settings"
-"""The panel that `--help` shows of a command with many settings."""
-
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Panels = Mapping[str, Sequence[str]]
-"""Heading in the help -> the fields below it."""
+"""Heading in the help -> the fields below it, where the settings of a configuration do not name it themselves."""
 Names = Mapping[str, str]
 """Field -> option, where the name of the field says something else in another command."""
-_NO_NAMES: Names = {}
+_NONE: Mapping[str, Any] = {}
 
 
 # ------------------------------------------------------------------------------------------- commands
@@ -221,13 +221,14 @@ JsonFile = Annotated[
 
 
 def takes_config(
-    config: type[Config], panels: Panels, without: Sequence[str] = (), names: Names = _NO_NAMES, **defaults: Any
+    config: type[Config], panels: Panels = _NONE, without: Sequence[str] = (), names: Names = _NONE, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator for a command whose first argument is a configuration: typer sees its fields as options instead.
 
     Fields `without` an option keep their defaults; other `defaults` than the dataclass's may be given. `names`: the
     options whose names are not those of the fields, which are read as former names.
     """
+    panels, names = _described(config, panels, names)
     fields = _in_order(config, panels, without)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -243,16 +244,18 @@ def takes_config(
 
 def takes_settings(
     config: type[Any],
-    panels: Panels,
-    presets: Mapping[str, Mapping[str, Any]],
+    panels: Panels = _NONE,
+    presets: Mapping[str, Mapping[str, Any]] = _NONE,
     without: Sequence[str] = (),
-    names: Names = _NO_NAMES,
+    names: Names = _NONE,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator for a command whose first argument is a dict of settings: those of a configuration that were given.
 
     For a configuration whose defaults depend on a preset: the help of an option has its usual value, and those of the
     presets where they differ.
     """
+    panels, names = _described(config, panels, names)
+    presets = presets or config.presets
     fields = _in_order(config, panels, without)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -281,12 +284,13 @@ def preset_option(presets: Mapping[str, Any]) -> Any:
     return typer.Option("--preset", "-p", help=f"What to learn: {', '.join(presets)}.")
 
 
-def command_line(command: str, config: Any, base: Any = None, names: Names = _NO_NAMES, **others: Any) -> str:
+def command_line(command: str, config: Any, base: Any = None, names: Names = _NONE, **others: Any) -> str:
     """The command that asks for this configuration: every option that is not at its default, or as in `base`.
 
     Options that must be given come first, `others` last unless they are None.
     """
     words = command.split()
+    names = _described(type(config), _NONE, names)[1]
     for field in sorted(dataclasses.fields(config), key=lambda field: field.default is not dataclasses.MISSING):
         value = getattr(config, field.name)
         if value != (field.default if base is None else getattr(base, field.name)):
@@ -331,6 +335,15 @@ def _with_options(
     return run
 
 
+def _described(config: type[Any], panels: Panels, names: Names) -> tuple[Panels, Names]:
+    """Panels and names as given, or as the settings of the configuration say; BASIC is the first panel."""
+    found: dict[str, list[str]] = {BASIC: []}
+    for name, setting in described(config).items():
+        found.setdefault(setting.panel, []).append(name)
+    own = {name: setting.option for name, setting in described(config).items() if setting.option}
+    return panels or found, names or own
+
+
 def _in_order(config: type[Any], panels: Panels, without: Sequence[str]) -> "list[dataclasses.Field[Any]]":
     """The fields that are options, in the order of the panels."""
     order = [name for names in panels.values() for name in names]
@@ -342,8 +355,7 @@ def _option(
     config: type[Any], field: "dataclasses.Field[Any]", panels: Panels, default: Any, names: Names
 ) -> inspect.Parameter:
     """The option of one field, as typer wants it."""
-    hint = get_type_hints(config, include_extras=True)[field.name]
-    kind, text = hint.__origin__, hint.__metadata__[0]
+    kind, text = get_type_hints(config)[field.name], described(config)[field.name].help
     panel = next((heading for heading, names in panels.items() if field.name in names), None)
     needed = default is dataclasses.MISSING
     name = _dashed(names.get(field.name, field.name))

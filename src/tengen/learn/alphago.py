@@ -109,7 +109,7 @@ def learn_alphago(
     """
     from tengen.learn.alphago_report import write_alphago_report
     from tengen.learn.alphago_stages import STAGES
-    from tengen.learn.device import find_device
+    from tengen.learn.distributed import find_device
 
     config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
     out = Path(out)

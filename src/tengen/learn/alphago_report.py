@@ -11,7 +11,7 @@ from tengen._pages import render_page
 from tengen.games.go.draw import board_svg
 from tengen.games.go.sgf import SgfGame, read_sgf
 from tengen.learn.alphago import Figures, read_figures
-from tengen.learn.report_pages import REPORT_FILE
+from tengen.learn.report import REPORT_FILE
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import read_settings
 

@@ -13,18 +13,17 @@ from tengen.games.go.rules import GoOptions
 from tengen.learn.ablation import ablation
 from tengen.learn.alphago import FAST_FILE, Figures, Run, publish
 from tengen.learn.alphago_config import AlphaGoConfig
+from tengen.learn.evaluate import measure_value_error
 from tengen.learn.fast_policy import FastPolicyConfig, FastProgress, train_fast_policy
 from tengen.learn.reinforce import ReinforceProgress, learn_reinforce
 from tengen.learn.reinforce_config import ReinforceConfig
+from tengen.learn.report import draw_value_errors
+from tengen.learn.settings import SupervisedConfig, ValueConfig
 from tengen.learn.supervised import learn_supervised
-from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.training import TrainingProgress
 from tengen.learn.value import GAMES_FOLDER, learn_value
-from tengen.learn.value_config import ValueConfig
-from tengen.learn.value_error import draw_value_errors, measure_value_error
-from tengen.learn.value_positions import PlayProgress
 from tengen.nets.bundled import find_model
 from tengen.runs.files import write_atomically
+from tengen.runs.progress import RunProgress
 
 _MEASURED: Final = 4_000  # unseen positions on which the value is compared with playouts
 
@@ -50,8 +49,8 @@ def learn_policy(run: Run) -> Figures:
     """Predict the moves of the records."""
     config = run.config
 
-    def show(now: TrainingProgress) -> None:
-        run.say(now.done, f"loss {now.loss:.3f}  {now.speed:,.0f} positions/s")
+    def show(now: RunProgress) -> None:
+        run.say(now.done, f"loss {now.figures['loss']:.3f}  {now.figures['positions/s']:,.0f} positions/s")
 
     best = learn_supervised(
         SupervisedConfig(
@@ -119,11 +118,11 @@ def learn_values(run: Run) -> Figures:
     """The value, on one position of each of many games; then there is a model to play by."""
     config = run.config
 
-    def show_games(now: PlayProgress) -> None:
-        run.say(0.5 * now.games / now.wanted, f"{now.games:,} of {now.wanted:,} games")
-
-    def show(now: TrainingProgress) -> None:
-        run.say(0.5 + 0.5 * now.done, f"{now.speed:,.0f} positions/s")
+    def show(now: RunProgress) -> None:
+        if now.phase == "playing":
+            run.say(0.5 * now.share, f"{now.figures['games']:,} of {now.figures['wanted']:,} games")
+        else:
+            run.say(0.5 + 0.5 * now.done, f"{now.figures['positions/s']:,.0f} positions/s")
 
     positions = round(config.value_games * config.value_passes)
     shared: dict[str, Any] = {"start_from": run.policy} if not config.value_network else {}
@@ -143,7 +142,6 @@ def learn_values(run: Run) -> Figures:
         ),
         run.path / "value",
         show,
-        show_games,
         run.hosts,
     )
     learned = run.path / "value" / "best.safetensors"

@@ -32,7 +32,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
-from tengen.learn.measure import PolicyMeasures
+from tengen.learn.evaluate import PolicyMeasures
 from tengen.nets.model_file import ModelCard, read_card, read_tensors, write_tensors
 from tengen.search.fast_model import NETWORK, FastPolicy
 from tengen.search.fast_policy import (

@@ -27,7 +27,7 @@ import torch
 
 from tengen._machine import cores
 from tengen.arena.generation_match import play_pairs
-from tengen.learn.device import find_device
+from tengen.learn.distributed import find_device
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, read_config, usual_settings
 from tengen.learn.generations_games import (
     CHUNK,
@@ -40,12 +40,12 @@ from tengen.learn.generations_games import (
 )
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
-from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.training import TrainingProgress
+from tengen.learn.report import CURVES_FILE
 from tengen.nets.generations import find_generation, model_file
 from tengen.nets.registry import NetworkSpecError, describe_network, parse_network
 from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
+from tengen.runs.progress import RunProgress
 from tengen.search.generation_values import GenerationValues
 from tengen.workers.calls import Hosts
 
@@ -258,8 +258,8 @@ class _Loop:
         for number in range(1, self.generation - self.config.keep + 1):
             self._games(number).delete()
 
-    def _tell_training(self, number: int, side: str, now: TrainingProgress) -> None:
-        figures = {"loss": now.loss, "positions/s": now.speed}
+    def _tell_training(self, number: int, side: str, now: RunProgress) -> None:
+        figures = {name: now.figures[name] for name in ("loss", "positions/s")}
         self._tell("learning", number, now.done, side=side, figures=figures)
 
     def _tell(self, phase: str, number: int, share: float, **more: Any) -> None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from tengen.learn.training_config import FREE_SETTINGS, TrainingConfig
+from tengen.learn.settings import TrainingConfig
 from tengen.runs.folder import read_settings
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec
 
-FREE_GENERATION_SETTINGS: Final = FREE_SETTINGS | {"generations", "workers", "keep", "match_games"}
+FREE_GENERATION_SETTINGS: Final = TrainingConfig.free() | {"generations", "workers", "keep", "match_games"}
 """What may change when a run goes on."""
 UNUSED_SETTINGS: Final = ("hours", "start_from")
 """Settings of other training that have no meaning here."""

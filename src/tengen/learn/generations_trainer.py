@@ -23,11 +23,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.device import answers
+from tengen.learn.distributed import answers
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_games import GenerationGames
 from tengen.learn.loader import draw_positions
-from tengen.learn.training import CALIBRATION, Trainer
+from tengen.learn.trainer import CALIBRATION, TrainingRun
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.registry import network_spec, parse_network
@@ -118,7 +118,7 @@ class PositionsAfter:
         return np.searchsorted(self._ends, numbers, side="right")
 
 
-class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
+class OutcomeTrainer(TrainingRun[GenerationsConfig, OutcomeBatch]):
     """Trains one network of a generation."""
 
     def __init__(
@@ -152,9 +152,6 @@ class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
                     yield batch
             finally:
                 ahead.cancel()
-
-    def planes_of(self, batch: OutcomeBatch) -> NDArray[np.uint8]:
-        return batch.planes
 
     def losses(self, output: PolicyValueOutput, batch: OutcomeBatch) -> tuple[Tensor, dict[str, Tensor]]:
         assert output.outcome is not None
@@ -194,7 +191,7 @@ class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
             encoder=self._spec.encoder_name,
             game=self._spec.options.game,
             rules=str(getattr(self._spec.options, "rules", "")),
-            recipe=self.recipe(*machine),
+            recipe=self.config.recipe(*machine),
             positions=self.positions,
             validation=measures,
             **self._about,
@@ -207,7 +204,7 @@ class OutcomeTrainer(Trainer[GenerationsConfig, OutcomeBatch]):
         order, chances = self._train.shuffled(start, count, self.config.seed)
         return self._train.read(order, chances if self.config.symmetries else None)
 
-    def _new_network(self) -> Network:
+    def new_network(self) -> Network:
         name, arguments = parse_network(self.config.network)
         batch = self._spec.batch
         board = {"width": batch.width, "actions": batch.actions}

@@ -23,7 +23,7 @@ import torch
 from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.device import find_device
+from tengen.learn.distributed import find_device
 from tengen.learn.duel import DuelResult
 from tengen.learn.reinforce_config import FIXED_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import (
@@ -37,11 +37,10 @@ from tengen.learn.reinforce_games import (
     play_games,
 )
 from tengen.learn.reinforce_trainer import ReinforceTrainer
-from tengen.learn.training import CHECKPOINT_FILE
 from tengen.nets.bundled import find_model
 from tengen.nets.model_file import read_card
 from tengen.runs.files import make_folder, write_atomically
-from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
+from tengen.runs.folder import CHECKPOINT_FILE, FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.workers.calls import Hosts, Workers
 from tengen.workers.sent_files import SentFile
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from tengen.learn.training_config import OPTIMIZERS
+from tengen.learn.settings import OPTIMIZERS
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec

@@ -25,11 +25,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
-from tengen.learn.device import answers, find_device
+from tengen.learn.distributed import answers, find_device
 from tengen.learn.optimizers import DivergedError, build_optimizer
 from tengen.learn.reinforce_config import MACHINE_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import BOTH, Experience, LearnedPositions, PositionReader
+from tengen.learn.trainer import load_checkpoint, save_checkpoint
 from tengen.nets.model_file import ModelCard, load_network, save_model
 from tengen.nets.network import PolicyValueOutput
 from tengen.nets.quantize import calibrate

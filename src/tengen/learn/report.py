@@ -1,28 +1,60 @@
-"""The report of a training run: `report.html`, which needs no other file, and `curves.png`.
+"""Reports of runs: the frame of every `report.html`, the pictures, and the report of supervised learning.
 
-Curves of loss, accuracy and learning rate; accuracy by phase of the game; and a sheet of test positions with the
-network's moves as a heat map, the move that was played, and the three likeliest moves. It can be written at any time,
-while the run is under way too, for it only reads.
+That has curves of loss, accuracy and learning rate; accuracy by phase of the game; and a sheet of test positions with
+the network's moves as a heat map, the move that was played, and the three likeliest moves. A report can be written at
+any time, while the run is under way too, because it only reads. Matplotlib draws without its global state.
 """
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tengen.data.dataset import DatasetError
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import EngFormatter, PercentFormatter
+from numpy.typing import NDArray
+
+from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
+from tengen._pages import render_page
+from tengen.data.dataset import Dataset, DatasetError, Selection, position_of
+from tengen.encode.go import get_go_encoder
+from tengen.games import go
 from tengen.games.go import BLACK, to_gtp
 from tengen.games.go.draw import board_svg
-from tengen.learn.curves import draw_curves
-from tengen.learn.report_pages import write_page
-from tengen.learn.samples import Sample, draw_samples
-from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.supervised_data import choose_games
+from tengen.learn.loader import PositionLoader
+from tengen.learn.settings import SupervisedConfig
+from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_model
-from tengen.runs.folder import read_metrics, read_settings
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError, read_metrics, read_settings
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tengen.learn.evaluate import ValueErrors
+
+REPORT_FILE: Final = "report.html"
+CURVES_FILE: Final = "curves.png"
+PHASE_COLORS: Final = ("#0b4fb3", "#3b8ed0", "#1c8a5a", "#d99a1b", "#d6204e")
 _FAINT: Final = 0.005  # smaller probabilities are not drawn
+_DRAWN: Final = 512  # positions to choose the samples from
+
+Metrics = Sequence[Mapping[str, Any]]
+"""Lines of metrics.jsonl."""
+
+
+def write_page(run: Path, template: str, curves: bytes, **parts: str) -> Path:
+    """Write the page of a run's directory from one of our templates; `curves` is a PNG. Returns the page's path."""
+    page = render_page("tengen.learn", template, {"curves": curves}, **parts)
+    write_atomically(run / CURVES_FILE, curves)
+    write_atomically(run / REPORT_FILE, page)
+    return run / REPORT_FILE
+
+
+# -------------------------------------------------------------------------------- supervised learning
 
 
 def write_report(run: Path, samples: int = 12) -> Path:
@@ -37,7 +69,7 @@ def write_report(run: Path, samples: int = 12) -> Path:
         subtitle=_subtitle(settings),
         figures=_figures(run, metrics),
         phases=_phases(metrics),
-        sheet=_sheet(run, settings, samples),
+        sheet=_sheet(run, samples),
         settings="".join(
             f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in settings.items()
         ),
@@ -93,22 +125,22 @@ def _bar(share: float) -> str:
     return f'<i style="width:{100 * share:.1f}%"></i>'
 
 
-def _sheet(run: Path, settings: Mapping[str, Any], count: int) -> str:
+def _sheet(run: Path, count: int) -> str:
     """The sheet of sample positions, or why there is none."""
+    from tengen.learn.supervised import choose_games
+
     model = run / "best.safetensors"
     if not model.exists():
         return "<p>No model yet.</p>"
-    known = {field.name for field in fields(SupervisedConfig)}
-    config = SupervisedConfig(**{name: value for name, value in settings.items() if name in known})
     try:
-        games = choose_games(config)
+        games = choose_games(SupervisedConfig.read(run))
         samples = draw_samples(model, games.dataset, games.test, count)
     except DatasetError as error:
         return f"<p>No positions to show: {escape(str(error))}.</p>"
     return "".join(map(_sample, samples))
 
 
-def _sample(sample: Sample) -> str:
+def _sample(sample: "Sample") -> str:
     """One board with its caption."""
     size, guesses = sample.state.size, sample.guesses
     heat = {point: float(share) for point, share in enumerate(sample.policy[:-1]) if share >= _FAINT}
@@ -126,3 +158,173 @@ def _sample(sample: Sample) -> str:
         f"<em>{to_gtp(sample.played, size)}</em>: {verdict}, {sample.probability:.1%}</p><table>{rows}</table>"
         f"<small>game {sample.game}</small></figcaption></figure>"
     )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One position, the move that was played and the probabilities that the network gave."""
+
+    state: go.State
+    game: int
+    """Row of the dataset."""
+    ply: int
+    """How many moves had been played before."""
+    played: int
+    """A move as `go.State` writes it."""
+    policy: NDArray[np.float32]  # [N * N + 1], the last for passing
+
+    @property
+    def guesses(self) -> list[tuple[int, float]]:
+        """The three likeliest moves with their probabilities."""
+        best = np.argsort(-self.policy, kind="stable")[:3]
+        return [(self.state.move_of(int(i)), float(self.policy[i])) for i in best]
+
+    @property
+    def probability(self) -> float:
+        """Of the move that was played."""
+        return float(self.policy[self.state.action_of(self.played)])
+
+    @property
+    def rank(self) -> int:
+        """1 if the move that was played was the likeliest, and so on."""
+        return int((self.policy > self.probability).sum()) + 1
+
+
+def draw_samples(model: Path, dataset: Dataset, games: Selection, count: int = 12, seed: int = 0) -> list[Sample]:
+    """Positions from all phases of the games, in the order of their move numbers; the same ones for every model."""
+    evaluator, card = load_evaluator(model)
+    loader = PositionLoader(games, get_go_encoder(card.encoder), batch=1, seed=seed, symmetries=False)
+    drawn = loader.batch_at(0, min(_DRAWN, loader.positions))
+    order = np.argsort(drawn.plies, kind="stable")
+    at = np.linspace(0, len(order) - 1, min(count, len(order)) * 2 + 1)[1::2].astype(np.int64)
+    chosen = order[at]
+    logits = evaluator.evaluate(np.ascontiguousarray(drawn.planes[chosen]))[0]
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    policies = powers / powers.sum(axis=1, keepdims=True)
+    samples = []
+    for policy, game, ply in zip(policies, drawn.games[chosen].tolist(), drawn.plies[chosen].tolist()):
+        state = position_of(dataset, game, ply)
+        samples.append(Sample(state, game, ply, dataset.move_of(game, ply)[1], policy))
+    return samples
+
+
+# ------------------------------------------------------------------------------------------- pictures
+
+
+def write_value_curves(run: Path) -> Path:
+    """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
+    lines = read_metrics(run)
+    if not lines:
+        raise FolderError(f"the run in {run} has made no validation yet: there is nothing to draw")
+    write_atomically(run / CURVES_FILE, draw_value_curves(lines))
+    return run / CURVES_FILE
+
+
+def draw_curves(metrics: Metrics) -> bytes:
+    """The curves of a run as a PNG: loss, accuracy, accuracy by phase of the game, learning rate."""
+    figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    loss, accuracy, phases, rate = figure.subplots(2, 2).ravel()
+    positions = [line["positions"] for line in metrics]
+    _curve(loss, positions, [line["train_loss"] for line in metrics], "training", GREY)
+    _curve(loss, positions, [line["test_loss"] for line in metrics], "test", BLUE)
+    if metrics and "test_value_loss" in metrics[-1]:
+        errors = [line.get("test_value_loss", float("nan")) for line in metrics]
+        _curve(loss, positions, errors, "value, test (squared error)", RED)
+    _curve(accuracy, positions, [line["test_top5"] for line in metrics], "top-5", GREEN)
+    _curve(accuracy, positions, [line["test_top1"] for line in metrics], "top-1", BLUE)
+    names = list(metrics[-1]["test_top1_by_phase"]) if metrics else []
+    for name, color in zip(names, PHASE_COLORS):
+        values = [line["test_top1_by_phase"].get(name, float("nan")) for line in metrics]
+        _curve(phases, positions, values, name, color)
+    _curve(rate, positions, [line["rate"] for line in metrics], "", BLUE)
+    rate.set_ylim(bottom=0)
+    for axes, title in (
+        (loss, "Loss (nats)"),
+        (accuracy, "Moves predicted, test games"),
+        (phases, "Top-1 by phase of the game"),
+        (rate, "Learning rate"),
+    ):
+        dress(axes, title)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
+    for axes in (accuracy, phases):
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    return as_png(figure)
+
+
+def draw_value_curves(metrics: Metrics) -> bytes:
+    """The curves of value learning as a PNG: squared error, distance from the policy held to if any, learning rate."""
+    held = bool(metrics) and "test_policy_divergence" in metrics[-1]
+    figure = Figure(figsize=(12, 4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    panels = figure.subplots(1, 3 if held else 2)
+    positions = [line["positions"] for line in metrics]
+    _curve(panels[0], positions, [line["train_value_loss"] for line in metrics], "games learned from", GREY)
+    _curve(panels[0], positions, [line["test_value_loss"] for line in metrics], "test games", BLUE)
+    titles = ["Mean of (z - v)^2", "Learning rate"]
+    if held:
+        _curve(panels[1], positions, [line["test_policy_divergence"] for line in metrics], "test games", GREEN)
+        titles.insert(1, "Distance from the policy at the start (nats)")
+    _curve(panels[-1], positions, [line["rate"] for line in metrics], "", BLUE)
+    panels[-1].set_ylim(bottom=0)
+    for axes, title in zip(panels, titles):
+        dress(axes, title)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
+    return as_png(figure)
+
+
+def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Metrics], title: str) -> bytes:
+    """The outcome of a sweep as a PNG: the last top-1 of each run (best first), and top-1 over training time.
+
+    errors: the standard error of each run's last top-1.
+    """
+    figure = Figure(figsize=(13, max(4.5, 1.6 + 0.42 * len(names))), dpi=130, layout="constrained")
+    figure.suptitle(title, fontsize=12, x=0.01, ha="left", color="#374151")
+    bars, curves = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    colors = [CURVE_COLORS[i % len(CURVE_COLORS)] for i in range(len(names))]
+    last = [metrics[-1]["test_top1"] for metrics in runs]
+    places = range(len(names))
+    reach = [1.96 * error for error in errors]
+    bars.barh(places, last, xerr=reach, color=colors, height=0.66, error_kw={"ecolor": "#1f2937", "elinewidth": 1.2})
+    for place, share, length in zip(places, last, reach):
+        bars.text(share + length, place, f"  {share:.1%}", va="center", fontsize=9)
+    bars.set_yticks(places, names)
+    bars.invert_yaxis()
+    bars.set_xlim(0, max(share + length for share, length in zip(last, reach)) * 1.15 + 1e-3)
+    unit, name_of_unit = (
+        (60.0, "minutes") if max(line["seconds"] for run in runs for line in run) > 180 else (1.0, "seconds")
+    )
+    for i, metrics in enumerate(runs):
+        times = [0.0, *(line["seconds"] / unit for line in metrics)]
+        style = ("-", "--", ":")[i // len(CURVE_COLORS) % 3]
+        shares = [0.0, *(line["test_top1"] for line in metrics)]
+        curves.plot(times, shares, style, color=colors[i], marker=".", markersize=5, linewidth=1.6)
+    dress(bars, "Top-1 on test games, with 95% intervals")
+    dress(curves, "Top-1 over training time (colours as on the left)")
+    curves.set_xlabel(f"{name_of_unit} of training", color=GREY, fontsize=9)
+    bars.grid(axis="y", visible=False)
+    bars.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    curves.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    curves.set_ylim(bottom=0)
+    return as_png(figure)
+
+
+def draw_value_errors(errors: "ValueErrors") -> bytes:
+    """The errors over the number of moves as a PNG, with intervals of two standard errors."""
+    figure = Figure(figsize=(8, 5), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    axes = figure.subplots()
+    parts = errors.by_move()
+    middles = [sum(moves) / 2 for moves in parts]
+    for name, color in zip(errors.squares, CURVE_COLORS):
+        means = np.array([errors.mean(name, chosen) for chosen in parts.values()])
+        axes.errorbar(middles, means[:, 0], 2 * means[:, 1], color=color, label=name, marker="o", capsize=3)
+    axes.axhline(1.0, color=GREY, linestyle=":", linewidth=1.2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("moves played", color=GREY, fontsize=9)
+    dress(axes, "Mean of (z - v)^2 by the number of moves; always 0 has 1")
+    return as_png(figure)
+
+
+def _curve(axes: "Axes", x: Sequence[float], y: Sequence[float], name: str, color: str) -> None:
+    marker = "." if len(x) <= 60 else ""
+    axes.plot(x, y, color=color, label=name or None, linewidth=1.8, marker=marker, markersize=6)

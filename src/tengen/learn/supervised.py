@@ -1,70 +1,77 @@
 """Supervised learning from game records: predict the move that was played and, with a value head, who won.
 
-The training loop of the KGS lecture, with positions in perfect shuffle, test games set apart by a hash of the game,
-validation on the same positions every time, a checkpoint from which the same command goes on exactly, early stop.
-`training.py` has the loop itself.
-
     loss = cross entropy of the move + value_weight * (z - v)^2        z: 1 won, -1 lost, 0 a draw
 
 The positions of a game share one result, so each counts 1 / (moves of the game) in the value's mean: a long game
 teaches no more about results than a short one. With an ownership head, counted games also teach whose points are whose
-at the end (`final_ownership.py`): many targets in place of one, so that the value is learned from fewer games.
+at the end: many targets instead of one, so that the value is learned from fewer games.
+
+Positions come in perfect shuffle (`loader.py`); a hash of the game decides whether it is a test game. The loop itself
+is `TrainingRun` in `trainer.py`. In this file, in order: the run; the games; the trainer with its losses; whose points
+are whose at the end of a record; training by all machines of a cluster.
 """
 
 import io
-import time
+import shutil
+import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from torch.nn import functional
 
+from tengen.data.dataset import RULE_NAMES, USUAL_RULES, Dataset, Selection, Split, select
 from tengen.encode.go import get_go_encoder
-from tengen.learn.data_parallel import Alone
-from tengen.learn.device import answers, find_device
-from tengen.learn.final_ownership import final_ownership
+from tengen.games.game import open_batch
+from tengen.games.go.positions import MOVE_MASK, allocate_positions, replay
+from tengen.games.go.rules import GoOptions
+from tengen.learn.distributed import PATIENCE, Group, SingleProcess, find_device, open_store
+from tengen.learn.evaluate import measure_policy
 from tengen.learn.loader import PositionLoader, RecordBatch
-from tengen.learn.measure import Predict, measure_policy
-from tengen.learn.supervised_config import SupervisedConfig
-from tengen.learn.supervised_data import ChosenGames, choose_games, rules_learned, validation_batches
-from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
-from tengen.learn.training_config import FREE_SETTINGS
+from tengen.learn.settings import SupervisedConfig
+from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
 from tengen.learn.warm_start import check_start
+from tengen.nets.bundled import find_model
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.files import write_atomically
-from tengen.runs.folder import RunDirectory, read_metrics
-from tengen.workers.calls import Hosts
+from tengen.runs.folder import CHECKPOINT_FILE, RunDirectory
+from tengen.runs.progress import OnProgress, ignore_progress, reporting
+from tengen.workers.calls import Hosts, WorkerError
+from tengen.workers.ray_cluster import own_address
+from tengen.workers.sent_files import SentFile
 
-_REPORT_SECONDS: Final = 300.0
 OWNERSHIP_FILE: Final = "ownership.npy"
 """In a run directory: whose points were whose at the end of the games, if the network learns it."""
+_VALIDATED_TOGETHER: Final = 256  # positions
+_FAILURES: Final = 3  # of a group, in a row without a step between them, after which it is not the fault of a machine
 
 
 def learn_supervised(
     config: SupervisedConfig | str,
     out: str | Path,
-    on_progress: Callable[[TrainingProgress], None] = lambda _: None,
+    on_progress: OnProgress = ignore_progress,
     *,
     report: bool = True,
     hosts: Hosts | None = None,
     workers: int = 0,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Learn to predict the moves of game records, or go on with the run in the directory `out`; returns the best
-    validation.
+    """Learn to predict the moves of game records, or resume the run in the directory `out`.
 
-    `config` is a configuration or the folder of a dataset (`tengen data build` makes it); `settings` change it. Ctrl-C
-    ends the run after the step under way: a checkpoint is written, then KeyboardInterrupt goes on to the caller. With
-    `report`, report.html is written at the end, on resuming, and every few minutes at a validation. With `hosts` their
-    workers train together with this process, each on its part of every batch: `workers` in all, with 0 one a core.
+    Returns the best validation. `config` is a configuration or the folder of a dataset (`tengen data build` makes it);
+    `settings` change it. Ctrl-C ends the run after the step under way: a checkpoint is written, then KeyboardInterrupt
+    is raised. With `report`, report.html is written at the end, on resuming, and every few minutes at a validation.
+    With `hosts` their workers train together with this process, each on its part of every batch: `workers` in all,
+    with 0 one per core.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -83,13 +90,13 @@ def learn_supervised(
     out = Path(out)
     games = check_config(config)
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(SupervisedConfig(config.data)), kind="supervised")
+    from tengen.learn.report import write_report
+
+    run = config.open_run(out)
     try:
-        with _reporting(out, on_progress, report) as report_and_write:
+        with reporting(out, on_progress, write_report if report else None) as report_and_write:
             if hosts is None:
                 return SupervisedTrainer(config, run, games=games).train(report_and_write)
-            from tengen.learn.supervised_group import train_as_group
-
             best: dict[str, Any] = train_as_group(
                 config, run, hosts, workers, lambda trainer: trainer.train(report_and_write)
             )
@@ -98,36 +105,7 @@ def learn_supervised(
         run.close()
 
 
-@contextmanager
-def _reporting(
-    run: Path, on_progress: Callable[[TrainingProgress], None], wanted: bool
-) -> Iterator[Callable[[TrainingProgress], None]]:
-    """Write reports: at the start if there are metrics, every few minutes, and at the end."""
-    if not wanted:
-        yield on_progress
-        return
-    from tengen.learn.report import write_report
-
-    if read_metrics(run):
-        write_report(run)
-    written = time.monotonic()
-
-    def report_and_write(now: TrainingProgress) -> None:
-        nonlocal written
-        on_progress(now)
-        if now.validation and time.monotonic() - written >= _REPORT_SECONDS:
-            write_report(run)
-            written = time.monotonic()
-
-    try:
-        yield report_and_write
-    except KeyboardInterrupt:
-        write_report(run)
-        raise
-    write_report(run)
-
-
-def check_config(config: SupervisedConfig) -> ChosenGames:
+def check_config(config: SupervisedConfig) -> "ChosenGames":
     """Find mistakes while there is no run directory yet; returns the games."""
     name, arguments = parse_network(config.network)
     parts = describe_network(name, get_go_encoder(config.encoder).planes, config.size, **arguments)
@@ -146,14 +124,66 @@ def check_config(config: SupervisedConfig) -> ChosenGames:
     return games
 
 
-class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
+# ---------------------------------------------------------------------------------------------- games
+
+
+class ChosenGames(NamedTuple):
+    """The games of a run; their dataset is opened, and its checksum computed, once for all."""
+
+    dataset: Dataset
+    train: Selection
+    """Those to learn from."""
+    test: Selection
+
+
+def choose_games(config: SupervisedConfig) -> ChosenGames:
+    """The games of a run; DatasetError if there are none."""
+    dataset = Dataset.open(config.data)
+    return ChosenGames(dataset, _select(config, dataset, "train"), _select(config, dataset, "test"))
+
+
+def _select(config: SupervisedConfig, dataset: Dataset, split: Split) -> Selection:
+    return select(
+        dataset,
+        split,
+        (config.games or None) if split == "train" else None,
+        size=config.size,
+        min_rank=config.min_rank or None,
+        years=(config.first_year, config.last_year) if (config.first_year, config.last_year) != (0, 9999) else None,
+        handicap={"any": None, "only": True, "none": False}[config.handicap],
+        seed=config.seed,
+    )
+
+
+def rules_learned(config: SupervisedConfig, games: ChosenGames) -> dict[str, Any]:
+    """For a model's card: the rule set that most training games name, and the komi of all but their outermost 2%."""
+    rules = games.dataset.columns["rules"][games.train.rows]
+    komi = games.train.game_moves.komi[games.train.rows]
+    low, high = np.quantile(komi, (0.01, 0.99), method="nearest").tolist()
+    name = RULE_NAMES[np.bincount(rules[rules > 0], minlength=1).argmax()] or USUAL_RULES
+    return {"rules": name, "komi": [low - config.komi_spread, high + config.komi_spread]}
+
+
+def validation_batches(config: SupervisedConfig, tests: Selection) -> Iterator[RecordBatch]:
+    """The same test positions every time, drawn evenly from all test games."""
+    encoder = get_go_encoder(config.encoder)
+    loader = PositionLoader(tests, encoder, batch=_VALIDATED_TOGETHER, seed=0, symmetries=False)
+    wanted = min(config.validate, loader.positions)
+    for start in range(0, wanted, _VALIDATED_TOGETHER):
+        yield loader.batch_at(start, min(_VALIDATED_TOGETHER, wanted - start))
+
+
+# ------------------------------------------------------------------------------------------ training
+
+
+class SupervisedTrainer(TrainingRun[SupervisedConfig, RecordBatch]):
     """Learns the moves of game records, and with a value head who won."""
 
     def __init__(
         self,
         config: SupervisedConfig,
         run: RunDirectory,
-        group: Alone | None = None,
+        group: SingleProcess | None = None,
         games: ChosenGames | None = None,
     ) -> None:
         """`games`: those of the configuration, where they are known already."""
@@ -163,9 +193,6 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
 
     def batches(self) -> Generator[RecordBatch]:
         return self._loader().batches()
-
-    def planes_of(self, batch: RecordBatch) -> NDArray[np.uint8]:
-        return batch.planes
 
     def losses(self, output: PolicyValueOutput, batch: RecordBatch) -> tuple[Tensor, dict[str, Tensor]]:
         target = torch.from_numpy(batch.moves)
@@ -191,7 +218,7 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
             encoder=self.config.encoder,
             rules=self.learned["rules"],
             data=Path(self.config.data).name,
-            recipe=self.recipe("data", "start_from"),
+            recipe=self.config.recipe(),
             positions=self.positions,
             hours=round(self.seconds / 3600, 2),
             validation=measures,
@@ -231,17 +258,6 @@ class SupervisedTrainer(Trainer[SupervisedConfig, RecordBatch]):
         return found
 
 
-def predictor(network: Network, bf16: bool = False) -> Predict:
-    """A network as a function from planes uint8[B, C, N, N] to logits float32[B, A] and values float32[B] or None."""
-
-    def predict(planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        with torch.inference_mode():
-            output = answers(network, planes, bf16)
-        return output.policy.float().numpy(), None if output.value is None else output.value.float().numpy()
-
-    return predict
-
-
 def value_loss(values: Tensor, batch: RecordBatch) -> Tensor:
     """Mean squared error of values [B] over the games with a known result, each position by its share in its game."""
     shares = torch.from_numpy(batch.known / batch.lengths).float()
@@ -255,3 +271,113 @@ def ownership_loss(ownership: Tensor, batch: RecordBatch) -> Tensor:
     owners = torch.from_numpy(batch.ownership).float()
     shares = owners.abs().amax(dim=1) / torch.from_numpy(batch.lengths)
     return (shares * (ownership - owners).square().mean(dim=1)).sum() / shares.sum().clamp(min=1e-9)
+
+
+# ----------------------------------------------------------------------------------------- ownership
+# Records do not mark dead stones: playouts find them, as in self-play. A game is used if the count then agrees with its
+# result.
+
+_AT_ONCE: Final = 1024
+_TOLERANCE: Final = 1.0  # area and territory differ by a point where Black has the last move
+
+
+def final_ownership(games: Selection) -> NDArray[np.int8]:
+    """int8[G, N * N] for all G rows of the selection's records: 1 where a point was Black's at the end of a game, -1
+    where it was White's; all 0 for games that were not chosen, not counted, or counted otherwise."""
+    records, points = games.game_moves, games.size * games.size
+    found = np.zeros((len(records.komi), points), np.int8)
+    rows = games.rows[~np.isnan(records.points[games.rows]) & (games.lengths > 0)]
+    batch = open_batch(GoOptions(games.size, "chinese", 0.0))
+    positions, boards = allocate_positions(games.size, _AT_ONCE), batch.allocate(_AT_ONCE)
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows[start : start + _AT_ONCE]
+        last = records.offsets[part + 1] - 1
+        replay(records, part, last - records.offsets[part], positions)
+        batch.restart(boards, np.arange(_AT_ONCE))
+        pairs: Any = zip(positions.boards, boards.boards, strict=True)
+        for source, target in pairs:
+            target[: len(part)] = source[: len(part)]
+        batch.play(boards, (records.moves[last] & MOVE_MASK).astype(np.int64))
+        margins, owners = batch.score(boards, np.arange(len(part)))
+        agrees = np.abs(margins - records.points[part]) <= _TOLERANCE
+        found[part[agrees]] = owners[agrees]
+    return found
+
+
+# ------------------------------------------------------------------------------------------- cluster
+# This process leads a group, in which workers of a cluster take part. They get the dataset and the checkpoint from
+# which to resume, so they need no disk of the leader's. A group that loses a process is given up, and a new one resumes
+# from the last checkpoint, with as many processes as there are then.
+
+
+class SupervisedMember:
+    """A process of the group other than the leader."""
+
+    def __init__(self, config: SupervisedConfig, data: str, start_from: str) -> None:
+        device = config.device.partition(":")[0]  # which of the leader's cards says nothing about a member's
+        self._config = replace(config, data=data, start_from=start_from, device=device)
+
+    def train(self, meet: tuple[str, int], rank: int, size: int, files: tuple[str, ...]) -> bool:
+        """Take part until the leader has finished: True; False if the group has lost a process.
+
+        meet: host and port of the leader's store; files: the checkpoint to resume from, and what else its folder has.
+        """
+        config = self._config
+        torch.set_num_threads(config.threads)
+        store = TCPStore(*meet, is_master=False, wait_for_workers=False, timeout=PATIENCE)
+        group = Group(store, rank, size, find_device(config.device))
+        with tempfile.TemporaryDirectory() as folder, closing(group):
+            for file in files:
+                shutil.copy(file, folder)
+            run = RunDirectory(Path(folder), asdict(config), kind=config.kind)
+            try:
+                trainer = SupervisedTrainer(config, run, group)
+                torch.manual_seed(config.seed + 1_000_003 * rank + trainer.step)  # dropout of its own
+                trainer.follow()
+                return True
+            except RuntimeError:  # as torch calls it when a process of the group is gone
+                return False
+            finally:
+                run.close()
+
+
+def train_as_group(
+    config: SupervisedConfig, run: RunDirectory, hosts: Hosts, workers: int, train: Callable[[SupervisedTrainer], Any]
+) -> Any:
+    """Train with `workers` processes, this one included; 0: one a core of the hosts. Returns what `train` does."""
+    failures, reached = 0, -1
+    while True:
+        trainer = None
+        try:
+            with _led_group(config, run.path, hosts, workers) as group:
+                trainer = SupervisedTrainer(config, run, group)
+                return train(trainer)
+        except RuntimeError as error:  # as torch calls it when a process of the group is gone
+            step = trainer.step if trainer is not None else reached
+            failures, reached = (1, step) if step > reached else (failures + 1, reached)
+            if failures >= _FAILURES:
+                raise WorkerError(f"the group failed {failures} times ({error}): resume by the same command") from None
+
+
+@contextmanager
+def _led_group(config: SupervisedConfig, folder: Path, hosts: Hosts, workers: int) -> Iterator[Group]:
+    """A group that this process leads."""
+    start = SentFile(find_model(config.start_from)) if config.start_from else ""
+    arguments = config, SentFile(config.data), start
+    files = tuple(SentFile(folder / name) for name in (CHECKPOINT_FILE, OWNERSHIP_FILE) if (folder / name).exists())
+    with closing(hosts(max(1, workers - 1) if workers else 0, SupervisedMember, lambda _: arguments, 0)) as pool:
+        pool.start()
+        size = workers or max(2, pool.count)
+        store = open_store(own_address())
+        meet = store.host, store.port
+        calls = pool.map("train", [(meet, rank, size, files) for rank in range(1, size)])
+        try:
+            group = Group(store, 0, size, find_device(config.device))
+            try:
+                yield group
+            finally:
+                with suppress(RuntimeError):
+                    group.close()
+        except RuntimeError:
+            calls.collect(2.0)  # which raises the member's own error, if that is why
+            raise

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Final
 
 from tengen.encode.go import get_go_encoder
-from tengen.learn.curves import draw_sweep
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
+from tengen.learn.report import draw_sweep
+from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
-from tengen.learn.supervised_config import SupervisedConfig, run_name
-from tengen.learn.training import TrainingProgress
 from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import read_metrics
+from tengen.runs.progress import RunProgress
 
 FACTORS: Final = ("encoder", "network", "optimizer", "batch")
 
@@ -89,7 +89,7 @@ def _one_at_a_time(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
 def run_sweep(
     points: dict[str, SupervisedConfig],
     out: Path,
-    on_progress: Callable[[str, TrainingProgress], None] = lambda name, progress: None,
+    on_progress: Callable[[str, RunProgress], None] = lambda name, progress: None,
 ) -> list[SweepResult]:
     """Make (or go on with) all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def _at(base: SupervisedConfig, encoder: str, network: str, optimizer: str, batc
 
 
 def _folder(config: SupervisedConfig) -> str:
-    head, _, digest = run_name(config).rpartition("-")
+    head, _, digest = config.run_name().rpartition("-")
     return f"{head}-{config.optimizer}-{digest}"
 
 

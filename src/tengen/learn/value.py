@@ -1,21 +1,31 @@
-"""Learning who wins: the third stage of AlphaGo (Silver et al. 2016), from one position of each of many games.
+"""Value learning, the third stage of AlphaGo (Silver et al. 2016): who wins, from one position of each of many games.
 
     loss = mean of (z - v)^2 + policy_weight * KL(p_start || p)         z: 1 the player to move won, -1 lost, 0 a draw
 
 Two kinds of network: AlphaGo's value network (`alphago-value`), for which the second term is missing; or one network
 with both heads that starts from a model with a policy, learns the value, and is held to the policy p_start of the
-model at the same positions. Positions come from `value_games`; those of game records may be mixed in, one position of
-each game a pass.
+model at the same positions. The positions of game records may be mixed in, one position of each game a pass.
+
+Successive positions of a game share one result, and a network would learn the games by heart. So one is kept of each:
+
+    U drawn from 1 ... last_move;  moves 1 ... U - 1 by the supervised policy;  move U at random among all legal points;
+    then the policy that learned by reinforcement to the end.
+
+The position after move U is the one to learn from; what follows was played by the policy whose results are to be
+predicted. Games that end before it are left out.
 
 The value loss is the mean of (z - v)^2, on test games and on as many games learned from. Always 0 has a loss of 1; the
 best that can be said where the player to move wins with probability q has 4 q (1 - q).
+
+In this file, in order: the run; the trainer with its losses; the folder of positions; the games.
 """
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -24,54 +34,55 @@ from torch import Tensor
 from torch.nn import functional
 
 from tengen.agents.training_conditions import suited_options
-from tengen.data.dataset import Dataset, Selection, select
+from tengen.data.dataset import Dataset, Selection, Split, is_test, select
+from tengen.data.records import digest_of
 from tengen.encode.go import get_go_encoder
+from tengen.encode.registry import get_encoder
+from tengen.games.go.positions import WHITE_BIT, GameMoves
 from tengen.games.go.rules import GoOptions
-from tengen.learn.curves import draw_value_curves
-from tengen.learn.device import find_device
+from tengen.learn.distributed import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch
-from tengen.learn.report_pages import CURVES_FILE
-from tengen.learn.supervised import predictor
-from tengen.learn.training import CALIBRATION, Trainer, TrainingProgress
-from tengen.learn.value_config import FREE_VALUE_SETTINGS, VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
-from tengen.learn.value_positions import PlayProgress, ValuePositions, play_positions
+from tengen.learn.report import write_value_curves
+from tengen.learn.settings import VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
+from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
 from tengen.learn.warm_start import check_start
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.model_file import ModelCard, read_card
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, network_spec, parse_network
-from tengen.runs.files import write_atomically
-from tengen.runs.folder import FolderError, RunDirectory, read_metrics
-from tengen.workers.calls import Hosts
+from tengen.runs.arrays import ArrayFolder
+from tengen.runs.folder import FolderError, RunDirectory, read_settings
+from tengen.runs.progress import OnProgress, RunProgress, ignore_progress, reporting
+from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for
+from tengen.workers.calls import Hosts, Workers
+from tengen.workers.local import LocalWorkers
+from tengen.workers.sent_files import SentFile
 
-GAMES_FOLDER = "games"
+GAMES_FOLDER: Final = "games"
 """Where a run keeps its positions unless --data says otherwise."""
-_BATCH = 256  # positions of a validation that are evaluated together
-
-
-class ValueBatch(NamedTuple):
-    """B positions to learn from."""
-
-    planes: NDArray[np.uint8]  # [B, C, N, N]
-    winner: NDArray[np.int8]  # [B] 1 if the player to move won, -1 if the opponent did, 0 for a draw
-    policy: NDArray[np.float32] | None  # [B, A] logits of the model to be held to
+CHUNK: Final = 2048
+"""Games that a chunk of positions begins."""
+_BATCH: Final = 256  # positions of a validation that are evaluated together
+_WAIT: Final = 0.1  # seconds for which one worker is listened to
+_SLOTS: Final = 512  # games side by side
+_NOBODY, _SUPERVISED, _REINFORCED = -1, 0, 1  # who moves
 
 
 def learn_value(
     config: ValueConfig,
     out: str | Path,
-    on_progress: Callable[[TrainingProgress], None] = lambda _: None,
-    on_games: Callable[[PlayProgress], None] = lambda _: None,
+    on_progress: OnProgress = ignore_progress,
     hosts: Hosts | None = None,
 ) -> dict[str, Any]:
-    """Play games and learn who wins from them, or go on with the run in the directory `out`; returns the best
-    validation. Ctrl-C ends the run: what is played and learned by then is kept. `hosts`: who plays, if not processes of
-    this machine.
+    """Play games and learn who wins from them, or resume the run in the directory `out`; returns the best validation.
+
+    Ctrl-C ends the run: what is played and learned by then is kept. `hosts`: where workers play, if not in processes of
+    this machine. The phases of its progress are "playing" and "training".
 
     >>> import tempfile
     >>> import tengen
-    >>> from tengen.learn.value_config import ValueConfig
+    >>> from tengen.learn.settings import ValueConfig
     >>> tiny = {"games": 200, "positions": 256, "validate": 32, "network": "alphago-value:layers=2,filters=4"}
     >>> with tempfile.TemporaryDirectory() as run:
     ...     best = tengen.learn_value(ValueConfig(policy="go5", **tiny), run)
@@ -83,31 +94,17 @@ def learn_value(
     _check(config)
     folder = Path(config.data) if config.data else out / GAMES_FOLDER
     torch.set_num_threads(config.threads)
-    run = RunDirectory(out, asdict(config), FREE_VALUE_SETTINGS, asdict(ValueConfig(data=str(folder))), kind="value")
-
-    def show(now: TrainingProgress) -> None:
-        on_progress(now)
-        if now.validation:
-            write_value_curves(out)
-
+    run = config.open_run(out)
     try:
-        if config.policy:
-            games = position_settings(config)
-            play_positions(games, folder, config.games, workers=config.workers, on_progress=on_games, hosts=hosts)
-        best = _ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(show)
-        write_value_curves(out)  # for a run that was killed after its last validation
-        return best
+        with reporting(out, on_progress, write_value_curves) as report_and_write:
+            if config.policy:
+                games = position_settings(config)
+                play_positions(
+                    games, folder, config.games, workers=config.workers, on_progress=report_and_write, hosts=hosts
+                )
+            return ValueTrainer(config, run, ValuePositions.open(folder, config.games)).train(report_and_write)
     finally:
         run.close()
-
-
-def write_value_curves(run: Path) -> Path:
-    """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
-    lines = read_metrics(run)
-    if not lines:
-        raise FolderError(f"the run in {run} has made no validation yet: there is nothing to draw")
-    write_atomically(run / CURVES_FILE, draw_value_curves(lines))
-    return run / CURVES_FILE
 
 
 def resolve(config: ValueConfig) -> ValueConfig:
@@ -173,10 +170,30 @@ def _check(config: ValueConfig) -> None:
             raise ValueError(f"last_move is {settings.last_move}: games end after {3 * options.size**2} moves at most")
 
 
-class _ValueTrainer(Trainer[ValueConfig, ValueBatch]):
+def _known_records(config: ValueConfig) -> Selection:
+    """The records to learn from whose result is known."""
+    games = select(Dataset.open(config.records), "train", size=config.size)
+    known = games.game_moves.known[games.rows]
+    if not known.any():
+        raise ValueError(f"no game of {config.records} has a result: leave --records out")
+    return Selection(games.rows[known], games.game_moves, games.lengths[known], games.size)
+
+
+# ------------------------------------------------------------------------------------------ training
+
+
+class ValueBatch(NamedTuple):
+    """B positions to learn from."""
+
+    planes: NDArray[np.uint8]  # [B, C, N, N]
+    winner: NDArray[np.int8]  # [B] 1 if the player to move won, -1 if the opponent did, 0 for a draw
+    policy: NDArray[np.float32] | None  # [B, A] logits of the model to be held to
+
+
+class ValueTrainer(TrainingRun[ValueConfig, ValueBatch]):
     """Learns the results of games, and if there is one, keeps the policy of the model it started from."""
 
-    def __init__(self, config: ValueConfig, run: RunDirectory, positions: ValuePositions) -> None:
+    def __init__(self, config: ValueConfig, run: RunDirectory, positions: "ValuePositions") -> None:
         self.encoder, self._positions = get_go_encoder(config.encoder), positions
         super().__init__(config, run, self.encoder.planes)
         self._teacher: Evaluator | None = None
@@ -188,9 +205,6 @@ class _ValueTrainer(Trainer[ValueConfig, ValueBatch]):
             sources = [stack.enter_context(closing(loader.batches())) for loader in self._loaders()]
             while True:
                 yield self._batch([next(source) for source in sources])
-
-    def planes_of(self, batch: ValueBatch) -> NDArray[np.uint8]:
-        return batch.planes
 
     def losses(self, output: PolicyValueOutput, batch: ValueBatch) -> tuple[Tensor, dict[str, Tensor]]:
         assert output.value is not None
@@ -223,7 +237,7 @@ class _ValueTrainer(Trainer[ValueConfig, ValueBatch]):
             rules=settings.rules,
             data=f"one position of each of {len(self._positions.test):,} games of "
             f"{Path(settings.policy).name} and {Path(settings.rl).name}",
-            recipe=self.recipe("data", "records", "start_from", "policy", "rl", "komi", "komi_spread"),
+            recipe=config.recipe("komi", "komi_spread"),
             komi=[settings.komi - spread, settings.komi + spread],
             positions=self.positions,
             hours=round(self.seconds / 3600, 2),
@@ -300,10 +314,284 @@ def divergence(wanted: Tensor, logits: Tensor) -> Tensor:
     return functional.kl_div(functional.log_softmax(logits, dim=1), target, reduction="batchmean", log_target=True)
 
 
-def _known_records(config: ValueConfig) -> Selection:
-    """The records to learn from whose result is known."""
-    games = select(Dataset.open(config.records), "train", size=config.size)
-    known = games.game_moves.known[games.rows]
-    if not known.any():
-        raise ValueError(f"no game of {config.records} has a result: leave --records out")
-    return Selection(games.rows[known], games.game_moves, games.lengths[known], games.size)
+# ----------------------------------------------------------------------------------------- positions
+# A folder of chunks, each of some thousand games:
+#
+#     config.toml                    which policies played, on which board, at which komi
+#     chunks/000007.safetensors      the games that chunk 7 began and kept
+#
+# A position is its game's moves up to it, two bytes each: 200,000 games of 9x9 take about 20 MB. Chunk k has its own
+# random numbers, so a run that was stopped resumes with the chunks that are missing. A hash of the whole game decides
+# whether it is a test game, for ever, however many are added.
+
+
+class ValueGames(NamedTuple):
+    """G games up to the one position that is learned from, and the move after it.
+
+    Game g has moves[offsets[g] : offsets[g + 1]]; the position is the one before the last of these.
+    """
+
+    moves: NDArray[np.uint16]  # [T] as in `games.go.positions`
+    offsets: NDArray[np.int64]  # [G + 1]
+    komi: NDArray[np.float32]  # [G]
+    margin: NDArray[np.float32]  # [G] Black's points minus White's and komi at the end of the game
+    digest: NDArray[np.uint64]  # [G] of the whole game: decides whether it is a test game
+
+
+@dataclass(frozen=True)
+class ValuePositions:
+    """Positions of many games, one of each, and how the games ended."""
+
+    settings: PositionSettings
+    games: GameMoves
+    test: NDArray[np.bool_]  # [G] which games are test games
+
+    @classmethod
+    def open(cls, folder: str | Path, games: int = 0) -> "ValuePositions":
+        """Those in a folder: the first `games`, or all with 0."""
+        folder = Path(folder)
+        try:
+            settings = PositionSettings(**read_settings(folder))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise FolderError(f"{folder} holds no positions: `tengen learn value` plays games for them") from None
+        there = _chunks(folder, tidy=False)
+        chunks = [there.read(number, _games_of) for number in there.numbers()]
+        counts = [len(chunk.komi) for chunk in chunks]
+        if sum(counts) < max(1, games):
+            raise FolderError(
+                f"{folder} holds {sum(counts)} games, and {max(1, games)} are wanted: give fewer --games, "
+                "or --policy to play more"
+            )
+        joined = _joined(chunks, games or sum(counts))
+        count = len(joined.komi)
+        moves = GameMoves(
+            joined.moves,
+            joined.offsets,
+            np.zeros(0, np.uint16),
+            np.zeros(count + 1, np.int64),
+            joined.komi,
+            np.sign(joined.margin).astype(np.int8),
+            np.ones(count, np.bool_),
+            joined.margin + joined.komi,
+        )
+        return cls(settings, moves, is_test(joined.digest))
+
+    def select(self, split: Split) -> Selection:
+        """The games to learn from, or those to test on."""
+        chosen = np.ones(len(self.test), np.bool_) if split == "all" else self.test == (split == "test")
+        rows = np.flatnonzero(chosen).astype(np.int64)
+        if not len(rows):
+            raise FolderError(f"none of {len(self.test)} games is a {split} game: play more --games")
+        offsets = self.games.offsets
+        return Selection(rows, self.games, offsets[rows + 1] - offsets[rows], self.settings.size)
+
+
+def play_positions(
+    settings: PositionSettings,
+    folder: Path,
+    games: int,
+    *,
+    workers: int = 1,
+    chunk: int = CHUNK,
+    on_progress: OnProgress = ignore_progress,
+    hosts: Hosts | None = None,
+) -> None:
+    """Play until the folder holds so many games. It can be stopped at any time; the same call resumes.
+
+    With `hosts` their workers play, as many as there are, on a cluster maybe.
+    """
+    run = RunDirectory(folder, asdict(settings), usual={"temperature": 1.0}, kind="positions")
+    try:
+        kept = _chunks(folder)
+        there = sum(len(kept.read(number, _games_of).komi) for number in kept.numbers())
+        if there >= games:
+            return
+        began, first = monotonic(), there
+        with _played(settings, _missing(kept), workers, chunk, hosts) as chunks:
+            for number, played in chunks:
+                kept.write(number, played._asdict())
+                there += len(played.komi)
+                speed = (there - first) / max(1e-9, monotonic() - began)
+                figures = {"games": there, "wanted": games, "games/s": speed}
+                on_progress(RunProgress("playing", number, share=min(1.0, there / games), figures=figures))
+                if there >= games:
+                    break
+    finally:
+        run.close()
+
+
+@contextmanager
+def _played(
+    settings: PositionSettings, numbers: Iterator[int], workers: int, chunk: int, hosts: Hosts | None
+) -> Iterator[Iterator[tuple[int, ValueGames]]]:
+    """The chunks of these numbers; played in this process, or in the order in which workers have them ready."""
+    if workers == 1 and hosts is None:
+        player = ValuePlayer(settings)
+        yield (player.play(number, chunk) for number in numbers)
+        return
+    with closing(_pool(hosts, workers, settings)) as pool:
+        pool.start()
+        yield _collected(pool, numbers, chunk)
+
+
+def _pool(hosts: Hosts | None, workers: int, settings: PositionSettings) -> Workers:
+    models = SentFile(find_model(settings.policy)), SentFile(find_model(settings.rl))
+    make = LocalWorkers if hosts is None else hosts
+    return make(0 if hosts else workers, player_of, lambda _: (settings, *models), 0)
+
+
+def player_of(settings: PositionSettings, policy: str, rl: str) -> "ValuePlayer":
+    """A worker that plays the games of these settings with the models of these files."""
+    return ValuePlayer(replace(settings, policy=policy, rl=rl))
+
+
+def _collected(pool: Workers, numbers: Iterator[int], chunk: int) -> Iterator[tuple[int, ValueGames]]:
+    """Chunks in the order in which they are ready."""
+    under_way = [pool.map("play", [(next(numbers), chunk)]) for _ in range(pool.count)]
+    while True:
+        for i in range(len(under_way)):
+            for found in under_way[i].collect(_WAIT):
+                under_way[i] = pool.map("play", [(next(numbers), chunk)])
+                yield found
+
+
+def _missing(kept: ArrayFolder) -> Iterator[int]:
+    """The numbers of chunks that are not there yet, without end."""
+    there, number = set(kept.numbers()), 0
+    while True:
+        if number not in there:
+            yield number
+        number += 1
+
+
+def _chunks(folder: Path, *, tidy: bool = True) -> ArrayFolder:
+    return ArrayFolder(folder / "chunks", "delete it, and the same command plays it again", tidy=tidy)
+
+
+def _games_of(arrays: dict[str, NDArray[Any]], about: dict[str, str]) -> ValueGames:
+    return ValueGames(**arrays)
+
+
+def _joined(chunks: list[ValueGames], games: int) -> ValueGames:
+    """The first games of all chunks, end to end."""
+    lengths = np.concatenate([np.diff(chunk.offsets) for chunk in chunks])[:games]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return ValueGames(
+        np.concatenate([chunk.moves for chunk in chunks])[: offsets[-1]],
+        offsets,
+        *(np.concatenate([getattr(chunk, name) for chunk in chunks])[:games] for name in ("komi", "margin", "digest")),
+    )
+
+
+# --------------------------------------------------------------------------------------------- games
+# Many games go side by side; a game that ends makes room for the next, and all games that were begun are finished, so
+# that long ones are not left out.
+
+
+class ValuePlayer:
+    """Plays the games."""
+
+    def __init__(self, settings: PositionSettings) -> None:
+        self._settings = settings
+        self._players = tuple(_player(model) for model in (settings.policy, settings.rl))
+        options = GoOptions(size=settings.size, rules=settings.rules, komi=settings.komi)
+        self._game = batch_for(options, [player.encoder for player in self._players])
+
+    def play(self, number: int, games: int) -> tuple[int, ValueGames]:
+        """Chunk `number`: begin so many games; returns the number and those that last beyond their position.
+
+        The same number gives the same games, whichever worker plays them.
+        """
+        rng = np.random.default_rng((self._settings.seed, number))
+        play = PolicyPlay(self._game, self._players, seed=(self._settings.seed, number, 1))
+        slots = _Slots(self._game, self._settings, min(_SLOTS, games), games, rng)
+        while slots.active.any():
+            movers, at_random = slots.movers()
+            before = np.where(movers == _SUPERVISED, movers, _NOBODY)
+            after = np.where(movers == _REINFORCED, movers, _NOBODY)
+            actions = play.choose(slots.boards, before)
+            actions = np.maximum(actions, play.choose(slots.boards, after, self._settings.temperature))
+            if len(at_random):
+                actions[at_random] = slots.random_points(at_random)
+            slots.play(actions)
+        return number, _join(slots.finished)
+
+
+def _player(model: str) -> PolicyPlayer:
+    evaluator, card = load_evaluator(model, "fastest")
+    if card.game != "go" or not evaluator.architecture.policy:
+        raise ValueError(f"{model} holds no policy for Go: it cannot play the games")
+    return PolicyPlayer(get_encoder(card.encoder), evaluator)
+
+
+class _Slots:
+    """The games under way, each in a slot."""
+
+    def __init__(self, game: Any, settings: PositionSettings, slots: int, games: int, rng: np.random.Generator) -> None:
+        self._game, self._settings, self._rng, self._waiting = game, settings, rng, games
+        self.boards = game.allocate(slots)
+        self.active = np.zeros(slots, np.bool_)
+        self.finished: list[tuple[NDArray[np.uint16], float, float, int]] = []
+        self._position = np.zeros(slots, np.int64)  # U: how many moves the position to learn from has
+        self._ply = np.zeros(slots, np.int64)
+        self._actions = np.zeros((slots, game.limit), np.uint16)
+        self._legal = np.zeros((slots, game.actions), np.bool_)
+        self._over, self._values = np.zeros(slots, np.bool_), np.zeros(slots, np.float32)
+        self._begin(np.arange(slots))
+
+    def movers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[S]: who moves in each slot; and the slots in which a move is drawn at random."""
+        before = self._ply < self._position - 1
+        turn = np.where(before, _SUPERVISED, _REINFORCED)
+        at_random = self.active & (self._ply == self._position - 1)
+        return np.where(self.active & ~at_random, turn, _NOBODY), np.flatnonzero(at_random)
+
+    def random_points(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A legal point for each of these slots, all alike; -1 where there is none, or the game is over."""
+        self._game.judge(self.boards, len(self.active), self._legal, self._over, self._values)
+        points = self._legal[index, :-1]
+        drawn = np.where(points, self._rng.random(points.shape), -1.0)
+        return np.where(points.any(axis=1), drawn.argmax(axis=1), -1)
+
+    def play(self, actions: NDArray[np.int64]) -> None:
+        """Play an action in every slot; a game for which there is none (-1) is finished, and another one begins."""
+        going = np.flatnonzero(self.active & (actions >= 0))
+        self._actions[going, self._ply[going]] = actions[going]
+        self._game.play(self.boards, actions)
+        self._ply[going] += 1
+        ended = np.flatnonzero(self.active & (actions < 0))
+        if len(ended):
+            self._finish(ended[self._ply[ended] > self._position[ended]])
+            self._begin(ended)
+
+    def _finish(self, ended: NDArray[np.int64]) -> None:
+        if not len(ended):
+            return
+        margins, _ = self._game.score(self.boards, ended)
+        colors = np.where(np.arange(self._game.limit) % 2, WHITE_BIT, 0).astype(np.uint16)
+        for i, margin in zip(ended, margins):
+            codes = (self._actions[i] | colors)[: self._ply[i]]
+            komi = float(self.boards.komi[i])
+            digest = digest_of(self._settings.size, np.array([int(2 * komi) & 0xFFFF], np.uint16), codes)
+            self.finished.append((codes[: self._position[i] + 1].copy(), komi, float(margin), digest))
+
+    def _begin(self, index: NDArray[np.int64]) -> None:
+        """Start games in these slots for as long as there are some to start."""
+        used, free = np.split(index, [min(len(index), self._waiting)])
+        self._waiting -= len(used)
+        self.active[used], self.active[free] = True, False
+        self._game.restart(self.boards, used)
+        self._game.vary(self.boards, used, self._settings.komi_spread, self._rng)
+        self._position[used] = self._rng.integers(1, self._settings.last_move + 1, len(used))
+        self._ply[used] = 0
+
+
+def _join(games: list[tuple[NDArray[np.uint16], float, float, int]]) -> ValueGames:
+    lengths = [len(codes) for codes, _, _, _ in games]
+    return ValueGames(
+        np.concatenate([codes for codes, _, _, _ in games]) if games else np.zeros(0, np.uint16),
+        np.cumsum([0, *lengths], dtype=np.int64),
+        np.array([komi for _, komi, _, _ in games], np.float32),
+        np.array([margin for _, _, margin, _ in games], np.float32),
+        np.array([digest for _, _, _, digest in games], np.uint64),
+    )

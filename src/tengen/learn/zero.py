@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from tengen._machine import cores, has_exact_bytes
-from tengen.learn.device import find_device
+from tengen.learn.distributed import find_device
 from tengen.learn.duel import DuelResult
 from tengen.learn.replay import ReplayMemory, window_size
 from tengen.learn.replay_chunks import ChunkFolder

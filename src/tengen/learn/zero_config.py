@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tengen.learn.selfplay_settings import SelfPlaySettings
-from tengen.learn.training_config import OPTIMIZERS, SCHEDULES
+from tengen.learn.settings import OPTIMIZERS, SCHEDULES
 from tengen.runs.folder import CONFIG_FILE, FolderError, read_settings
 
 if TYPE_CHECKING:

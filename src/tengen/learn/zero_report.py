@@ -14,7 +14,7 @@ import numpy as np
 
 from tengen.games.game import get_game
 from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.report_pages import write_page
+from tengen.learn.report import write_page
 from tengen.learn.zero_config import ZeroConfig, read_config
 from tengen.learn.zero_curves import draw_zero
 from tengen.learn.zero_games import ShownGame, replay_game, show_game

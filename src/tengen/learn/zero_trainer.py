@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.checkpoint import load_checkpoint, save_checkpoint
-from tengen.learn.device import answers, find_device
+from tengen.learn.distributed import answers, find_device
 from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
 from tengen.learn.replay import ReplayBatch
+from tengen.learn.trainer import load_checkpoint, save_checkpoint
 from tengen.learn.warm_start import check_start, start_from
 from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
 from tengen.nets.model_file import ModelCard, save_model

@@ -44,7 +44,7 @@ class Setting:
     free: bool | None = None
     """Whether it may change when a run is resumed; None: as `Settings.usually_free`."""
     machine: bool = False
-    """Whether it says how the work is done, not what is learned: such settings are not on a model's card."""
+    """Whether it says where and with what the work is done, not what is learned; it is not on a model's card."""
     option: str = ""
     """Name of its option, if that is not the name of the field, which is then read as a former name."""
 
@@ -122,9 +122,8 @@ class Settings:
     @classmethod
     def free(cls) -> frozenset[str]:
         """The settings that may change when a run is resumed."""
-        free = {name: setting.free for name, setting in described(cls).items()}
-        names = (field.name for field in dataclasses.fields(cls))
-        return frozenset(name for name in names if (cls.usually_free if (own := free.get(name)) is None else own))
+        own = {name: setting.free for name, setting in described(cls).items()}
+        return frozenset(name for name, free in own.items() if (cls.usually_free if free is None else free))
 
     @classmethod
     def of_machine(cls) -> frozenset[str]:
@@ -135,10 +134,10 @@ class Settings:
         """Make the directory of this run, or open it to resume it; FolderError if it is that of another run."""
         return RunDirectory(out, asdict(self), self.free(), self.usual(), kind=self.kind)
 
-    def recipe(self) -> dict[str, Any]:
-        """The settings that a model's card names: those that say what was learned."""
-        machine = self.of_machine()
-        return {name: value for name, value in asdict(self).items() if name not in machine}
+    def recipe(self, *without: str) -> dict[str, Any]:
+        """The settings that a model's card names: those that say what was learned, but for some."""
+        others = self.of_machine() | set(without)
+        return {name: value for name, value in asdict(self).items() if name not in others}
 
     def digest(self) -> str:
         """Eight characters that are the same for runs with the same fixed settings."""
@@ -148,14 +147,22 @@ class Settings:
 
 
 def described(config: type[Any]) -> dict[str, Setting]:
-    """The fields of a configuration that have a `Setting`, in the order of the fields."""
+    """The settings of a configuration, in the order of its fields.
+
+    A subclass that annotates a field with a text alone gives a setting of its base another help.
+    """
     if config not in _DESCRIBED:
-        hints = get_type_hints(config, include_extras=True)
-        about = {
-            field.name: [each for each in getattr(hints[field.name], "__metadata__", ()) if isinstance(each, Setting)]
-            for field in dataclasses.fields(config)
-        }
-        _DESCRIBED[config] = {name: settings[0] for name, settings in about.items() if settings}
+        found: dict[str, Setting] = {}
+        for base in reversed(config.__mro__[:-1]):
+            own = getattr(base, "__annotations__", {}).keys() & {field.name for field in dataclasses.fields(config)}
+            hints = get_type_hints(base, include_extras=True) if own else {}
+            for name in own:
+                for about in getattr(hints[name], "__metadata__", ()):
+                    if isinstance(about, str):
+                        about = dataclasses.replace(found[name], help=about) if name in found else Setting(about)
+                    if isinstance(about, Setting):
+                        found[name] = about
+        _DESCRIBED[config] = {field.name: found[field.name] for field in dataclasses.fields(config)}
     return _DESCRIBED[config]
 
 

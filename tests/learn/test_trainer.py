@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from tengen.learn.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from tengen.learn.optimizers import build_optimizer
-from tengen.learn.training_config import OPTIMIZERS
+from tengen.learn.settings import OPTIMIZERS
+from tengen.learn.trainer import load_checkpoint, save_checkpoint
 from tengen.nets.network import Network, build_network
+from tengen.runs.folder import FolderError
 
 
 class Run:
@@ -82,10 +83,10 @@ def test_a_damaged_or_foreign_checkpoint_is_told_with_the_remedy(tmp_path: Path)
     whole = path.read_bytes()
     for damaged in (b"", whole[:100], whole[: len(whole) // 2], b"x" * 1000):
         path.write_bytes(damaged)
-        with pytest.raises(CheckpointError, match="delete it to begin anew"):
+        with pytest.raises(FolderError, match="delete it to start again"):
             Run("sgd").load(path)
     path.write_bytes(whole)
-    with pytest.raises(CheckpointError, match="does not fit"):
+    with pytest.raises(FolderError, match="does not fit"):
         Run("sgd", blocks=2).load(path)
 
 
@@ -97,5 +98,5 @@ def test_the_checkpoint_before_is_kept_and_named_where_the_newest_is_damaged(tmp
         Run("sgd").save(path, step=step)
         assert Run("sgd").load(before) == {"step": step - 1}
     path.write_bytes(b"x")
-    with pytest.raises(CheckpointError, match=f"mv {before} {path}, or delete it to begin anew"):
+    with pytest.raises(FolderError, match=f"mv {before} {path}, or delete it to start again"):
         Run("sgd").load(path)

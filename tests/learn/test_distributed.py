@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tengen.learn import device
-from tengen.learn.device import find_device
+from tengen.learn import distributed
+from tengen.learn.distributed import find_device
 from tengen.learn.reinforce import learn_reinforce
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.zero import learn_zero
@@ -41,8 +41,8 @@ def with_meta(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch: Any = _Fetch.apply
     there = Tensor.cpu
     monkeypatch.setattr(Tensor, "cpu", lambda self: fetch(self) if self.is_meta else there(self))
-    count = device._count
-    monkeypatch.setattr(device, "_count", lambda kind: 1 if kind == "meta" else count(kind))
+    count = distributed._count
+    monkeypatch.setattr(distributed, "_count", lambda kind: 1 if kind == "meta" else count(kind))
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
