@@ -23,12 +23,10 @@ import numpy as np
 import torch
 from tests.two_nodes import two_nodes
 
-from tengen.learn.replay import ReplayMemory
-from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.zero_config import ZeroConfig, preset_config
-from tengen.learn.zero_play import RoundOrder, SelfPlayRound
+from tengen.learn.replay import ChunkFolder, ReplayMemory
+from tengen.learn.selfplay import Played, SelfPlayRound, ZeroWorker
+from tengen.learn.zero import ZeroConfig, preset_config
 from tengen.learn.zero_trainer import ZeroTrainer
-from tengen.learn.zero_workers import Played, ZeroWorker
 from tengen.nets.bundled import find_model
 from tengen.workers.calls import Workers
 from tengen.workers.local import LocalWorkers
@@ -90,9 +88,9 @@ def play(config: ZeroConfig, address: str, pairs: int, positions: int) -> None:
         for number in range(pairs + 1):
             for name in list(pools) if number % 2 else reversed(pools):  # so that a machine that slows down is fair
                 with tempfile.TemporaryDirectory() as folder:
-                    order = RoundOrder(1, positions, MODEL, 0, BACKEND, config.simulations)
                     memory, chunks = ReplayMemory(spec, 2 * positions), ChunkFolder(Path(folder))
-                    current = SelfPlayRound(order, pools[name], memory, chunks)
+                    played = (1, positions, MODEL, 0, BACKEND, config.simulations)
+                    current = SelfPlayRound(*played, pools[name], memory, chunks)
                     while not current.is_complete:
                         current.take_in(0.0, 0.2)
                 rounds[name].append((current.work.simulations, current.positions, current.seconds))
@@ -147,8 +145,7 @@ def _store(config: ZeroConfig, workers: Workers, folder: Path, rounds: int, unit
     workers.start()
     began, cpu = time.monotonic(), time.process_time()
     for iteration in range(1, rounds + 1):
-        order = RoundOrder(iteration, 8 * WORKERS * unit, MODEL, 0, BACKEND, 1)
-        current = SelfPlayRound(order, workers, memory, chunks)
+        current = SelfPlayRound(iteration, 8 * WORKERS * unit, MODEL, 0, BACKEND, 1, workers, memory, chunks)
         while not current.is_complete:
             current.take_in(0.0, 0.2)
     seconds, cpu = time.monotonic() - began, time.process_time() - cpu

@@ -18,7 +18,7 @@ from torch.nn import functional
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.distributed import multiplies_bfloat
 from tengen.learn.replay import ReplayBatch
-from tengen.learn.zero_config import preset_config
+from tengen.learn.zero import preset_config
 from tengen.learn.zero_trainer import ZeroTrainer
 
 

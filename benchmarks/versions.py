@@ -221,8 +221,7 @@ def _self_play(size: int) -> Callable[[], int]:
     """Games of a bundled network against itself: simulations/s, network included."""
     from tengen.encode.game_spec import GameSpec
     from tengen.games.game import get_game
-    from tengen.learn.selfplay import SelfPlayWorker
-    from tengen.learn.selfplay_settings import SelfPlaySettings
+    from tengen.learn.selfplay import SelfPlaySettings, SelfPlayWorker
     from tengen.nets.model import load_model
 
     name, komi, slots = _SELF_PLAY[size]

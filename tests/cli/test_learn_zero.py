@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from tengen.cli.learn_zero import ZeroDisplay, round_line
 from tengen.cli.main import app
 from tengen.cli.progress import Progress
-from tengen.learn.zero_config import ZeroConfig, game_config, preset_config
-from tengen.learn.zero_progress import ZeroProgress
+from tengen.learn.zero import ZeroConfig, ZeroProgress, game_config, preset_config
 from tengen.runs.folder import read_metrics, read_settings
 
 from ..program import COMMAND

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.cli.options import BASIC, command_line, formerly, group
-from tengen.learn import alphago_config, generations_config, zero_config
-from tengen.learn.alphago_config import AlphaGoConfig
+from tengen.learn import alphago, generations_config, zero
+from tengen.learn.alphago import AlphaGoConfig
 from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.settings import SupervisedConfig, ValueConfig
-from tengen.learn.zero_config import ZeroConfig, preset_config
+from tengen.learn.zero import ZeroConfig, preset_config
 
 runner = CliRunner()
 CONFIGURATIONS = {
@@ -31,7 +31,7 @@ CONFIGURATIONS = {
     "value": ValueConfig,
     "zero": ZeroConfig,
 }
-PRESETS = {"alphago": alphago_config.PRESETS, "generations": generations_config.PRESETS, "zero": zero_config.PRESETS}
+PRESETS = {"alphago": alphago.PRESETS, "generations": generations_config.PRESETS, "zero": zero.PRESETS}
 
 
 def test_former_names_are_read_and_not_shown() -> None:

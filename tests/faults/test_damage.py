@@ -16,8 +16,7 @@ from tengen.data.dataset import GAMES_FILE, Dataset
 from tengen.games.go.game import GAME
 from tengen.learn.generations_games import GenerationFolder, GenerationGames, play_in_threads
 from tengen.learn.reinforce_games import Experience, GameFolder
-from tengen.learn.replay import Packed
-from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
+from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames
 from tengen.learn.settings import PositionSettings
 from tengen.learn.trainer import load_checkpoint, save_checkpoint
 from tengen.learn.value import ValuePositions

@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.zero_generations import model_path
+from tengen.learn.duel import Generations
+from tengen.learn.replay import ChunkFolder
 from tengen.nets.model_file import read_model
 from tengen.runs.folder import read_metrics, read_settings
 
@@ -49,5 +49,5 @@ def zero_account(folder: Path, is_long: bool = False) -> dict[str, Any]:
         assert line["positions"] == own[-1].end and line["games"] == own[-1].games
         assert line["step"] == step, f"round {line['iteration']} ends at step {line['step']}, not {step}"
     for generation in range(rounds + 1):
-        read_model(model_path(folder, generation))
+        read_model(Generations(folder, "").path(generation))
     return {"rounds": rounds, "newest": lines[-1]["generation"]}

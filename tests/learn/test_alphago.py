@@ -10,9 +10,16 @@ import pytest
 from tengen.agents.registry import load_agent
 from tengen.games.go.sgf import write_sgf
 from tengen.games.go.state import State
-from tengen.learn.ablation import ablation
-from tengen.learn.alphago import AlphaGoProgress, learn_alphago, read_figures
-from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
+from tengen.learn.alphago import (
+    PRESETS,
+    AlphaGoConfig,
+    AlphaGoProgress,
+    ablation,
+    learn_alphago,
+    preset_config,
+    read_config,
+    read_figures,
+)
 from tengen.learn.alphago_report import write_alphago_report
 from tengen.runs.folder import FolderError
 

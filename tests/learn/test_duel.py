@@ -1,5 +1,6 @@
 """Duels: pairs of games with the same opening, each model beginning once, and an honest count."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -8,15 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.batch import BatchedGo, GoGames
 from tengen.games.go.rules import GoOptions
 from tengen.learn import duel as duels
-from tengen.learn.duel import DuelResult, duel, policy_duel
+from tengen.learn.duel import duel, policy_duel, round_robin
+from tengen.learn.zero import learn_zero
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
+from tengen.runs.folder import FolderError
 from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.policy_play import PolicyPlayer
 from tengen.search.puct import Puct
@@ -24,6 +28,7 @@ from tengen.search.rule import SearchRule
 
 from ..search.networks import Opinionated, Seen, Uniform
 from ..search.tictactoe import TicTacToe
+from .zero_stand_ins import StandInWorkers, toy_config
 
 SPEC = GameSpec(GoOptions(5, "chinese", 0.5), "compact")
 both_searches = pytest.mark.parametrize("rule", [Puct, Gumbel])
@@ -92,7 +97,7 @@ def test_a_model_against_itself_scores_exactly_half(rule: Callable[[], SearchRul
     result = duel(SPEC, Opinionated(game), Opinionated(game), games=30, simulations=12, rule=rule, opening_plies=3)
     assert result.games == 30
     assert result.wins == result.losses
-    assert result.score == 0.5
+    assert result.mean == 0.5
 
 
 def test_two_models_that_swap_places_swap_their_results() -> None:
@@ -128,7 +133,7 @@ def test_pairs_share_their_opening_and_each_model_begins_once() -> None:
         margin = margin_of(states[-1], spec)
         points += (1 + np.sign(margin) * (1 if mine == BLACK else -1)) / 2
     assert min(first_model.values()) > 10
-    assert result.score == pytest.approx(points / 12)
+    assert result.mean == pytest.approx(points / 12)
 
 
 def test_results_are_those_of_the_games() -> None:
@@ -148,8 +153,8 @@ def test_results_are_those_of_the_games() -> None:
 def test_the_better_model_wins(rule: Callable[[], SearchRule]) -> None:
     game = SPEC
     result = duel(SPEC, Counting(game), Uniform(game), games=40, simulations=24, rule=rule)
-    assert result.score > 0.7
-    assert duel(SPEC, Uniform(game), Counting(game), games=40, simulations=24, rule=rule).score < 0.3
+    assert result.mean > 0.7
+    assert duel(SPEC, Uniform(game), Counting(game), games=40, simulations=24, rule=rule).mean < 0.3
 
 
 def test_an_odd_number_of_games_is_made_up_to_pairs() -> None:
@@ -173,14 +178,14 @@ def test_openings_that_end_a_game_count_it_all_the_same() -> None:
     result = duel(spec, Uniform(game), Uniform(game), games=30, simulations=2, opening_plies=6, seed=1)
     assert result.games == 30
     assert any(len(actions) < 6 for actions in spec.batch.played)
-    assert result.score == 0.5
+    assert result.mean == 0.5
 
 
 def test_another_game_is_played_as_well() -> None:
     """Tic-tac-toe by players who see everything is a draw, whatever two random moves it begins with, or a fair win."""
     game = TicTacToe()
     result = duel(game, Uniform(game), Uniform(game), games=40, simulations=1500, rule=Puct)
-    assert result.score == 0.5
+    assert result.mean == 0.5
     assert result.draws >= 10
 
 
@@ -190,7 +195,7 @@ def test_models_are_loaded_from_files(tmp_path: Path) -> None:
         network = build_network("residual", 10, 5, seed=seed, blocks=1, filters=8, value=True)
         paths.append(tmp_path / f"{seed}.safetensors")
         save_model(paths[-1], network, ModelCard.of(network, encoder="compact"))
-    assert duel(SPEC, paths[0], paths[0], games=4, simulations=4, backend="openvino").score == 0.5
+    assert duel(SPEC, paths[0], paths[0], games=4, simulations=4, backend="openvino").mean == 0.5
     assert duel(SPEC, *paths, games=4, simulations=4, backend="openvino").games == 4
 
 
@@ -204,14 +209,8 @@ def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
         "_play_pairs",
         lambda spec, searchers, pairs, *rest: sizes.append(pairs) or usual(spec, searchers, pairs, *rest),
     )
-    assert duel(SPEC, Opinionated(game), Opinionated(game), games=10, simulations=2).score == 0.5
+    assert duel(SPEC, Opinionated(game), Opinionated(game), games=10, simulations=2).mean == 0.5
     assert sizes == [2, 2, 1]
-
-
-def test_results_add_up() -> None:
-    total = DuelResult(3, 1, 0) + DuelResult(0, 1, 3)
-    assert (total.games, total.score) == (8, 0.5)
-    assert DuelResult(0, 0, 0).score == 0
 
 
 class Fixed(Uniform):
@@ -230,8 +229,38 @@ def test_policies_duel_with_colours_balanced() -> None:
     """Who is captured in the corner loses with both colours; and a policy against itself wins with one only."""
     spec = GameSpec(GoOptions(3, "tromp-taylor", 0.0, limit=4), "compact")  # two moves each, then the board is counted
     hunter, prey = (PolicyPlayer(spec.encoder, Fixed(spec, *points)) for points in ((1, 3), (0, 8)))
-    assert policy_duel(spec.options, hunter, prey, games=21) == DuelResult(22, 0, 0)
-    assert policy_duel(spec.options, prey, hunter, games=20) == DuelResult(0, 0, 20)
+    assert policy_duel(spec.options, hunter, prey, games=21) == Score(22, 0, 0)
+    assert policy_duel(spec.options, prey, hunter, games=20) == Score(0, 20, 0)
     short, ahead = (GoOptions(3, "tromp-taylor", komi, limit=2) for komi in (0.0, -0.5))  # one stone each
-    assert policy_duel(short, hunter, hunter, games=20) == DuelResult(0, 20, 0)
-    assert policy_duel(ahead, hunter, hunter, games=20) == DuelResult(10, 0, 10)
+    assert policy_duel(short, hunter, hunter, games=20) == Score(0, 0, 20)
+    assert policy_duel(ahead, hunter, hunter, games=20) == Score(10, 10, 0)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    learn_zero(toy_config(iterations=4, positions=40), tmp_path, hosts=StandInWorkers, report=False)
+    monkeypatch.setattr(duels, "LocalWorkers", StandInWorkers)
+    return tmp_path
+
+
+def test_a_sample_of_generations_is_rated_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[tuple[int, int]] = []
+    ratings = round_robin(run, 3, 8, on_progress=lambda done, of: reports.append((done, of)))
+    assert reports == [(1, 3), (2, 3), (3, 3)]
+    assert list(ratings) == [0, 2, 4]
+    assert ratings[0].elo == 0 > ratings[2].elo > ratings[4].elo  # the stand-in's first model wins, 6 to 2
+    assert (run / "ratings.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((run / "ratings.json").read_text())["duels"][0] == [0, 2, 6, 0, 2]  # wins, draws, losses
+    monkeypatch.setattr(duels, "LocalWorkers", None)  # nothing is left to play
+    assert round_robin(run, 3, 8) == ratings
+    with pytest.raises(TypeError):
+        round_robin(run, 3, 10)  # another contest
+
+
+def test_a_round_robin_needs_generations(run: Path) -> None:
+    with pytest.raises(FolderError, match="two generations at least, and not 1"):
+        round_robin(run, 1)
+    for path in (run / "models").iterdir():
+        path.unlink()
+    with pytest.raises(FolderError, match="two generations at least"):
+        round_robin(run)

@@ -11,8 +11,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
-from tengen.learn.replay import ReplayMemory, pack, window_size
-from tengen.learn.replay_chunks import ChunkError, ChunkFacts, ChunkFolder, PlayedGames
+from tengen.learn.replay import ChunkError, ChunkFacts, ChunkFolder, PlayedGames, ReplayMemory, pack, window_size
 
 from .zero_stand_ins import made_up_data
 

@@ -9,8 +9,7 @@ from tengen.games.go import BLACK, WHITE
 from tengen.games.go.coordinates import from_gtp
 from tengen.games.go.rules import GoOptions
 from tengen.learn.replay import pack
-from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
-from tengen.learn.selfplay_settings import SelfPlaySettings
+from tengen.learn.selfplay import SelfPlayData, SelfPlaySettings, SelfPlayWorker
 
 SPEC = GameSpec(GoOptions(size=5, komi=0.5), "compact")
 POINTS = SPEC.batch.height * SPEC.batch.width

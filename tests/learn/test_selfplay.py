@@ -1,6 +1,7 @@
 """Self-play: what it hands out is what happened in its games, move by move."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from tengen.games.game import get_game
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.rules import GoOptions
-from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
-from tengen.learn.selfplay_settings import SelfPlaySettings
+from tengen.learn.duel import Generations
+from tengen.learn.selfplay import SelfPlayData, SelfPlaySettings, SelfPlayWorker, ZeroWorker
+from tengen.learn.zero_trainer import ZeroTrainer
 
 from ..search.networks import Opinionated, Uniform
 from ..search.tictactoe import START, TicTacToe, is_over, minimax, played
+from .zero_stand_ins import toy_config
 
 SPEC = GameSpec(GoOptions(4, "chinese", 0.0), "compact")
 
@@ -378,3 +381,20 @@ def test_rollouts_are_the_games_own_playouts_outside_of_go() -> None:
     spec = GameSpec(get_game("tictactoe").options(), "tictactoe")
     data = worker_for(spec, network=Uniform, rollouts=0.5).play(30)
     assert (np.abs(data.root_value) <= 1).all() and data.root_value.any()
+
+
+def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
+    config = toy_config()
+    generations = Generations(tmp_path, "openvino")
+    for number in (0, 1):
+        trainer = ZeroTrainer(toy_config(seed=number), config.game_spec())
+        trainer.export(generations.path(number), None)
+    worker = ZeroWorker(config.game_spec(), config.self_play(), seed=1)
+    played = worker.play(str(generations.path(0)), 0, "openvino", 50, 2)
+    assert played.generation == 0
+    assert played.work.positions == len(played.positions.value) >= 50
+    assert played.work.games == len(played.games.winner)
+    again = worker.play(str(generations.path(1)), 1, "openvino", 20, 4)
+    assert again.work.positions == len(again.positions.value) < 50 + len(played.positions.value)
+    pairing, result = worker.duel(generations.pairing(1, 0), 6, 2, (1, 2, 3))
+    assert (pairing.first, pairing.second, result.games) == (1, 0, 6)

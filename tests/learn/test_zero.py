@@ -14,20 +14,20 @@ import pytest
 import safetensors.numpy
 import torch
 
-from tengen.learn import zero, zero_play
-from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.zero import learn_zero
-from tengen.learn.zero_config import (
+from tengen.learn import selfplay, zero
+from tengen.learn.duel import Generations
+from tengen.learn.replay import ChunkFolder
+from tengen.learn.zero import (
     FIXED_SETTINGS,
     MACHINE_SETTINGS,
     PRESETS,
     ZeroConfig,
+    ZeroProgress,
+    learn_zero,
     preset_config,
     read_config,
     run_name,
 )
-from tengen.learn.zero_generations import model_path
-from tengen.learn.zero_progress import ZeroProgress
 from tengen.learn.zero_report import write_zero_report
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
@@ -40,10 +40,14 @@ from .zero_stand_ins import InlineWorkers, StandInWorker, StandInWorkers, toy_co
 def _told_all(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The loop reports every step and writes every unit, not only now and then."""
     monkeypatch.setattr(zero, "_PROGRESS_SECONDS", 0.0)
-    monkeypatch.setattr(zero_play, "_CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(selfplay, "_CHUNK_SECONDS", 0.0)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+def model_of(run: Path, generation: int) -> Path:
+    return Generations(run, "").path(generation)
 
 
 def run_stand_ins(config: ZeroConfig, out: Path, on_progress: Callable[[ZeroProgress], None] = lambda _: None) -> Any:
@@ -77,7 +81,7 @@ def test_from_nothing_with_real_games(tmp_path: Path) -> None:
     assert reports[-1].done == 1.0
     names = {path.name for path in tmp_path.iterdir()}
     assert names >= {"config.toml", "metrics.jsonl", "trainer.safetensors", "best.safetensors", "tensorboard"}
-    assert (tmp_path / "best.safetensors").read_bytes() == model_path(tmp_path, 2).read_bytes()
+    assert (tmp_path / "best.safetensors").read_bytes() == model_of(tmp_path, 2).read_bytes()
     assert load_evaluator(tmp_path / "best.safetensors", "int8")[1].training["generation"] == 2
     page = (tmp_path / "report.html").read_text()
     assert page.count("<svg") == 6
@@ -277,7 +281,7 @@ def test_a_run_whose_time_is_up_trains_on_what_it_has(tmp_path: Path, monkeypatc
     last = run_stand_ins(toy_config(hours=1.0, iterations=0), tmp_path)
     assert last["iteration"] == 1
     assert 0 < last["positions"] < 200
-    assert model_path(tmp_path, 1).exists()
+    assert model_of(tmp_path, 1).exists()
 
 
 def test_changes_on_the_way_are_noted_and_what_a_run_is_cannot_change(tmp_path: Path) -> None:
@@ -309,10 +313,10 @@ def test_fewer_simulations_than_a_preset_begins_with() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_whole(name: str) -> None:
-    from tengen.learn.zero_trainer import check_network
+    from tengen.learn.zero import check_config
 
     config = preset_config(name)
-    check_network(config, config.game_spec())
+    check_config(config)
     assert run_name(config) == name
     assert run_name(replace(config, hours=99.0, rate=0.5)) == name
     assert run_name(replace(config, seed=2)).startswith(f"{name}-")
@@ -347,9 +351,9 @@ def test_settings_edited_to_nonsense_are_told(tmp_path: Path) -> None:
 
 def test_a_deleted_first_generation_is_not_made_up_again(tmp_path: Path) -> None:
     run_stand_ins(toy_config(iterations=2), tmp_path)
-    model_path(tmp_path, 0).unlink()
+    model_of(tmp_path, 0).unlink()
     run_stand_ins(toy_config(iterations=3, duel_every=0), tmp_path)
-    assert not model_path(tmp_path, 0).exists()
+    assert not model_of(tmp_path, 0).exists()
     assert [line["champion"] for line in rounds(tmp_path)] == [1, 2, 3]
     assert [facts.generation for facts in ChunkFolder(tmp_path / "chunks").facts][-1] == 2
 

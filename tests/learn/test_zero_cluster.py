@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.zero import learn_zero
-from tengen.learn.zero_progress import ZeroProgress
+from tengen.learn.replay import ChunkFolder
+from tengen.learn.zero import ZeroProgress, learn_zero
 from tengen.runs.folder import read_metrics
 from tengen.workers.ray_workers import ray_hosts
 

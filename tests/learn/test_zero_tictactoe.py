@@ -6,8 +6,7 @@ import numpy as np
 
 from tengen.agents.registry import load_agent
 from tengen.games.game import get_game
-from tengen.learn.zero import learn_zero
-from tengen.learn.zero_config import preset_config
+from tengen.learn.zero import learn_zero, preset_config
 from tengen.nets.evaluator import load_evaluator
 from tengen.search.leaves import NetworkEvaluation
 from tengen.search.puct import Puct

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.duel import DuelResult
-from tengen.learn.replay import pack
-from tengen.learn.replay_chunks import PlayedGames
-from tengen.learn.selfplay import SelfPlayData, SelfPlayStatistics
-from tengen.learn.zero_config import ZeroConfig, preset_config
-from tengen.learn.zero_workers import Pairing, Played
+from tengen.learn.duel import Pairing
+from tengen.learn.replay import PlayedGames, pack
+from tengen.learn.selfplay import Played, SelfPlayData, SelfPlayStatistics
+from tengen.learn.zero import ZeroConfig, preset_config
 from tengen.workers.calls import Calls
 
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes,ownership=yes,score=yes"
@@ -64,8 +63,8 @@ class StandInWorker:
         work = SelfPlayStatistics(4, positions, simulations * positions, positions, 0.5)
         return Played(pack(data), PlayedGames.of(data), work, generation)
 
-    def duel(self, pairing: Pairing, games: int, simulations: int, seed: Any) -> tuple[Pairing, DuelResult]:
-        return pairing, DuelResult(3 * games // 4, 0, games - 3 * games // 4)
+    def duel(self, pairing: Pairing, games: int, simulations: int, seed: Any) -> tuple[Pairing, Score]:
+        return pairing, Score(3 * games // 4, games - 3 * games // 4)
 
 
 class InlineWorkers:

@@ -13,8 +13,7 @@ import pytest
 
 from tengen.arena.generation_table import TableSettings, play_table
 from tengen.arena.results import GameResult
-from tengen.learn.replay import Packed
-from tengen.learn.replay_chunks import ChunkFacts, ChunkFolder, PlayedGames
+from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames
 from tengen.nets.bundled import find_model
 from tengen.nets.generations import model_file
 from tengen.nets.model_file import ModelCard, save_model

@@ -168,11 +168,14 @@ def ratings(
     from rich.console import Console
     from rich.table import Table
 
-    from tengen.learn.round_robin import PICTURE_FILE, round_robin
+    from tengen.learn.duel import PICTURE_FILE, round_robin
 
-    contest = round_robin(run, generations, games, simulations)
     with Progress() as progress, progress.resumable(run):
-        found = contest.play(workers, lambda done, of: progress.update(f"{done} of {of} duels", done / of))
+
+        def show(done: int, wanted: int) -> None:
+            progress.update(f"{done} of {wanted} duels", done / wanted)
+
+        found = round_robin(run, generations, games, simulations, workers, show)
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("generation", "Elo", "±", "games", "score"):
         table.add_column(name, justify="right")

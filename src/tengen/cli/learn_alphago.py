@@ -20,7 +20,7 @@ from tengen.cli.options import (
     takes_settings,
 )
 from tengen.cli.progress import Progress, learning, print_places
-from tengen.learn.alphago_config import PRESETS, AlphaGoConfig, preset_config, read_config
+from tengen.learn.alphago import PRESETS, AlphaGoConfig, preset_config, read_config
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.settings import SupervisedConfig, ValueConfig
 from tengen.runs.folder import CONFIG_FILE

@@ -22,7 +22,7 @@ from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
 from tengen.learn.generations_config import preset_config as generations_preset
 from tengen.learn.generations_config import read_config as read_generations
 from tengen.learn.generations_config import run_name as generations_run_name
-from tengen.learn.zero_config import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
+from tengen.learn.zero import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
 from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tengen.learn.generations import GenerationProgress
-    from tengen.learn.zero_progress import ZeroProgress
+    from tengen.learn.zero import ZeroProgress
 
 _SPEEDS: Final = ("positions", "simulations")
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -96,10 +96,9 @@ def zero(
     words = "tengen learn zero" + (f" --preset {config.preset}" if config.preset else "")
     command = command_line(words, config, base, ZERO_NAMES, out=folder, cluster=cluster)
 
-    from tengen.learn.zero import learn_zero
-    from tengen.learn.zero_trainer import check_network
+    from tengen.learn.zero import check_config, learn_zero
 
-    check_network(config, config.game_spec())  # before a run is announced
+    check_config(config)  # before a run is announced
     with learning(folder, _summary(config), command) as progress:
         last = learn_zero(config, folder, ZeroDisplay(progress, config).show, hosts=hosts)
     _print_end(folder, config, dict(last))

@@ -9,20 +9,142 @@
     ablation     the search without one part or another, in a tournament         ablation/
 
 A stage that is done writes its figures to figures.json; each stage resumes by itself, so `kill -9` at any moment costs
-at most the unit of work under way, and the same command goes on. At the end `alphago.safetensors` is the model to play
-by.
+at most the unit of work under way. At the end `alphago.safetensors` is the model to play by.
+
+The command line reads the settings here, so each stage imports what it needs.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from tengen.learn.alphago_config import FREE_SETTINGS, AlphaGoConfig, preset_config
+from tengen._machine import cores
 from tengen.runs.files import write_atomically
-from tengen.runs.folder import FolderError, RunDirectory
+from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, read_settings
+from tengen.runs.progress import RunProgress
 from tengen.workers.calls import Hosts
+
+if TYPE_CHECKING:
+    from tengen.arena.summary import MatchSummary
+    from tengen.games.go.rules import GoOptions
+    from tengen.learn.fast_policy import FastProgress
+    from tengen.learn.reinforce import ReinforceProgress
+
+FREE_SETTINGS: Final = frozenset({"workers", "device", "ablation_games", "match_games"})
+"""What may change when a run is resumed."""
+
+
+@dataclass(frozen=True)
+class AlphaGoConfig:
+    """Everything that shapes a run; kept as config.toml in its directory."""
+
+    preset: Annotated[str, "Where the settings that you do not give come from."] = ""
+    data: Annotated[str, "Folder of a dataset, as `tengen data build` makes it; none: the teacher makes records."] = ""
+    teacher: Annotated[str, "Who plays the games that are learned from where there is no dataset."] = "uct:playouts=200"
+    teacher_games: Annotated[int, "How many of them."] = 1_000
+    size: Annotated[int, "Size of the board."] = 9
+    komi: Annotated[float, "Points that White gets for moving second."] = 7.0
+
+    policy: Annotated[str, "A policy to begin with, by name or path, in place of learning one from records."] = ""
+    encoder: Annotated[str, "How positions are shown to the policy network."] = "compact-komi"
+    network: Annotated[
+        str, "The policy network; alphago:layers=13,filters=192 with the encoder alphago is the paper's."
+    ] = "residual:blocks=4,filters=64,first_kernel=3,pool_every=2,value=yes"
+    positions: Annotated[int, "Positions of records that it learns from."] = 4_000_000
+    rate: Annotated[float, "Learning rate of the policy network on records."] = 0.1
+    batch: Annotated[int, "Batch size, in positions, of the policy network on records."] = 128
+
+    fast: Annotated[str, "A fast policy to use, by name or path, in place of learning one from records."] = ""
+    fast_passes: Annotated[int, "How often the fast policy goes through the records."] = 2
+
+    updates: Annotated[int, "Updates by policy gradient."] = 100
+    update_games: Annotated[int, "Games for each of them."] = 512
+
+    value_encoder: Annotated[str, "How positions are shown to a value network of its own."] = "alphago49"
+    value_network: Annotated[
+        str,
+        "A value network of its own, such as the paper's alphago-value:layers=13,filters=192; none: the policy network "
+        "gets a value head.",
+    ] = ""
+    value_games: Annotated[int, "Games of self-play, each of which gives one position for the value."] = 200_000
+    value_passes: Annotated[float, "How often the value goes through these positions."] = 4.0
+
+    match_games: Annotated[int, "Games between the policies before and after policy gradient."] = 200
+    ablation_games: Annotated[int, "Games of each pair in the ablation; 0: no ablation."] = 10
+    ablation_seconds: Annotated[float, "Seconds a move in the ablation."] = 0.1
+
+    workers: Annotated[int, "Processes that play; 0: one a core."] = 0
+    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
+    seed: Annotated[int, "Random seed of everything."] = 1
+
+    def __post_init__(self) -> None:
+        for name in (
+            "teacher_games",
+            "positions",
+            "batch",
+            "fast_passes",
+            "update_games",
+            "value_games",
+            "match_games",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
+        for name in ("updates", "ablation_games", "workers", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
+        for name in ("rate", "value_passes", "ablation_seconds"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
+        if not 2 <= self.size <= 19:
+            raise ValueError(f"size is {self.size}: give 2 to 19")
+
+
+PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "go5": {
+        "size": 5,
+        "komi": 3.5,
+        "teacher": "uct:playouts=100",
+        "teacher_games": 1_200,
+        "network": "residual:blocks=2,filters=32,first_kernel=3,value=yes",
+        "positions": 100_000,
+        "updates": 20,
+        "update_games": 256,
+        "value_games": 20_000,
+        "match_games": 200,
+        "ablation_games": 4,
+        "ablation_seconds": 0.02,
+    },
+    "go9": {},
+    "go19": {
+        "size": 19,
+        "komi": 7.5,
+        "encoder": "alphago49",
+        "network": "residual:blocks=6,filters=64,first_kernel=3,pool_every=2,value=yes",
+        "positions": 8_000_000,
+        "update_games": 128,
+        "value_games": 100_000,
+        "ablation_seconds": 1.0,
+    },
+}
+
+
+def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> AlphaGoConfig:
+    """The preset's configuration, but for what is given."""
+    if preset not in PRESETS:
+        raise ValueError(f"no preset is called {preset[:40]!r}: choose from {', '.join(PRESETS)}")
+    return AlphaGoConfig(**{**PRESETS[preset], "preset": preset, **(given or {})})
+
+
+def read_config(run: Path, given: Mapping[str, Any] | None = None) -> AlphaGoConfig:
+    """What was asked for of the run in this directory, but for what is given."""
+    there = read_settings(run)
+    known = {field.name: there[field.name] for field in fields(AlphaGoConfig) if field.name in there}
+    if "preset" not in there or "teacher" not in there:
+        raise FolderError(f"{run / CONFIG_FILE} is not of a run of tengen learn alphago")
+    return AlphaGoConfig(**{**known, **(given or {})})
+
 
 FIGURES_FILE: Final = "figures.json"
 MODEL_FILE: Final = "alphago.safetensors"
@@ -30,6 +152,7 @@ FAST_FILE: Final = "fast.safetensors"
 
 Figures = dict[str, Any]
 """What a stage found, as JSON has it."""
+_MEASURED: Final = 4_000  # unseen positions on which the value is compared with rollouts
 
 
 @dataclass(frozen=True)
@@ -108,7 +231,6 @@ def learn_alphago(
     networks are trained here.
     """
     from tengen.learn.alphago_report import write_alphago_report
-    from tengen.learn.alphago_stages import STAGES
     from tengen.learn.distributed import find_device
 
     config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
@@ -146,6 +268,221 @@ def read_figures(run: Path) -> dict[str, Figures]:
     return found
 
 
-def publish(run: Run, model: Path) -> None:
-    """Make a model the one to play by."""
-    write_atomically(run.model, model.read_bytes())
+@dataclass(frozen=True)
+class Stage:
+    """One stage: when there is one, and what it does."""
+
+    name: str
+    run: Callable[[Run], Figures]
+    applies: Callable[[AlphaGoConfig], bool] = lambda config: True
+
+
+def make_records(run: Run) -> Figures:
+    """Let the teacher play itself, and make a dataset of its games."""
+    from tengen.data.build import build_dataset
+
+    config = run.config
+    summary = _play(run, "records", config.teacher, config.teacher, config.teacher_games)
+    built = build_dataset([run.path / "records"], run.data, workers=config.workers or None, hosts=run.hosts)
+    return {"teacher": config.teacher, "games": built.games, "positions": built.positions, "moves": summary.mean_moves}
+
+
+def learn_policy(run: Run) -> Figures:
+    """Predict the moves of the records."""
+    from tengen.learn.settings import SupervisedConfig
+    from tengen.learn.supervised import learn_supervised
+
+    config = run.config
+
+    def show(now: RunProgress) -> None:
+        run.say(now.done, f"loss {now.figures['loss']:.3f}  {now.figures['positions/s']:,.0f} positions/s")
+
+    best = learn_supervised(
+        SupervisedConfig(
+            data=str(run.data),
+            encoder=config.encoder,
+            network=config.network,
+            size=config.size,
+            positions=config.positions,
+            rate=config.rate,
+            batch=config.batch,
+            epoch=max(1, config.positions // 20),
+            average=0.999,
+            komi_spread=4.0 if config.encoder == "compact-komi" else 0.0,
+            device=config.device,
+            seed=config.seed,
+        ),
+        run.path / "policy",
+        show,
+    )
+    return {name: best[name] for name in ("top1", "top5", "loss", "value_loss", "positions") if name in best}
+
+
+def learn_fast(run: Run) -> Figures:
+    """A linear policy for rollouts."""
+    from tengen.learn.fast_policy import FastPolicyConfig, train_fast_policy
+
+    config = run.config
+
+    def show(now: "FastProgress") -> None:
+        run.say(now.games / now.games_in_all, f"top-1 {now.validation['top1']:.1%}")
+
+    settings = FastPolicyConfig(str(run.data), passes=config.fast_passes, size=config.size, seed=config.seed)
+    validation = train_fast_policy(settings, run.path / FAST_FILE, show)
+    return {name: validation[name] for name in ("top1", "top5", "loss")}
+
+
+def strengthen_policy(run: Run) -> Figures:
+    """Policy gradient, from games against earlier versions."""
+    from tengen.learn.reinforce import learn_reinforce
+    from tengen.learn.reinforce_config import ReinforceConfig
+
+    config = run.config
+
+    def show(now: "ReinforceProgress") -> None:
+        run.say(now.done, f"update {now.update:,}, {now.phase}")
+
+    settings = ReinforceConfig(
+        run.policy,
+        komi=config.komi,
+        games=config.update_games,
+        updates=config.updates,
+        measure=max(1, config.updates // 10),
+        workers=config.workers,
+        threads=config.workers,
+        device=config.device,
+        seed=config.seed,
+    )
+    best = learn_reinforce(settings, run.path / "reinforce", show, hosts=run.hosts)
+    return {"updates": config.updates, "best_after": best["step"], "games_an_update": config.update_games}
+
+
+def compare_policies(run: Run) -> Figures:
+    """The policy after policy gradient against the one before; both draw their moves."""
+    after, before = (f"policy:{model},temperature=1" for model in (run.stronger, run.policy))
+    score = _play(run, "match", after, before, run.config.match_games).a.score
+    return {"games": score.games, "score": score.mean, "interval": list(score.interval)}
+
+
+def learn_values(run: Run) -> Figures:
+    """The value, on one position of each of many games; then there is a model to play by."""
+    from tengen.learn.evaluate import measure_value_error
+    from tengen.learn.report import draw_value_errors
+    from tengen.learn.settings import ValueConfig
+    from tengen.learn.value import GAMES_FOLDER, learn_value
+    from tengen.nets.bundled import find_model
+
+    config = run.config
+
+    def show(now: RunProgress) -> None:
+        if now.phase == "playing":
+            run.say(0.5 * now.share, f"{now.figures['games']:,} of {now.figures['wanted']:,} games")
+        else:
+            run.say(0.5 + 0.5 * now.done, f"{now.figures['positions/s']:,.0f} positions/s")
+
+    positions = round(config.value_games * config.value_passes)
+    shared: dict[str, Any] = {"start_from": run.policy} if not config.value_network else {}
+    own: dict[str, Any] = {"encoder": config.value_encoder, "network": config.value_network}
+    learn_value(
+        ValueConfig(
+            policy=run.policy,
+            rl=run.stronger,
+            games=config.value_games,
+            komi=config.komi,
+            positions=positions,
+            epoch=max(1, positions // 20),
+            workers=config.workers or cores(),
+            device=config.device,
+            seed=config.seed,
+            **(shared or own),
+        ),
+        run.path / "value",
+        show,
+        run.hosts,
+    )
+    learned = run.path / "value" / "best.safetensors"
+    played = find_model(run.policy) if config.value_network else learned
+    write_atomically(run.model, played.read_bytes())
+    errors = measure_value_error(str(learned), run.path / "value" / GAMES_FOLDER, positions=_MEASURED)
+    write_atomically(run.path / "value" / "errors.png", draw_value_errors(errors))
+    return {"games": config.value_games} | {f"error of {name}": errors.mean(name)[0] for name in errors.squares}
+
+
+def play_ablation(run: Run) -> Figures:
+    """A tournament of the search without one part or another."""
+    from tengen.arena.tournament import Entrant, Tournament, run_tournament
+
+    config = run.config
+    players = ablation(run.model, config.ablation_seconds, value=run.value, fast=run.fast)
+    entrants = tuple(Entrant(name, spec) for name, spec in players.items())
+    tournament = Tournament(entrants, _options(config), config.ablation_games, config.seed, anchor="policy")
+    played, wanted = 0, config.ablation_games * len(tournament.pairs)
+
+    def show(pair: int, result: object) -> None:
+        nonlocal played
+        played += 1
+        run.say(played / wanted, f"{played:,} of {wanted:,} games")
+
+    standings = run_tournament(
+        tournament, run.path / "ablation", workers=config.workers or None, on_result=show, hosts=run.hosts
+    )
+    return {
+        "seconds": config.ablation_seconds,
+        "games": standings.games,
+        "ratings": {player.name: f"{player.rating.elo:+.0f} ± {player.reach:.0f}" for player in standings.players},
+    }
+
+
+def ablation(model: str | Path, seconds: float, *, value: str | Path = "", fast: str | Path = "") -> dict[str, str]:
+    """The players of AlphaGo's ablation (Figure 4b), which all think for the same time on one core: name -> spec.
+
+    Policy alone, value, rollouts, both; each search with and without the policy's prior; and two of another kind to
+    compare with. `value` and `fast` name the value network and the fast policy of the search.
+
+    >>> ablation("go9", 0.1)["rollouts, no prior"]
+    'alphago:go9,lambda=1.0,prior=no,seconds=0.1,threads=1'
+    """
+    others = "".join(f",{name}={path}" for name, path in (("value", value), ("fast", fast)) if str(path))
+    players = {}
+    for name, share in (("value and rollouts", 0.5), ("value", 0.0), ("rollouts", 1.0)):
+        for suffix, prior in (("", ""), (", no prior", ",prior=no")):
+            players[name + suffix] = f"alphago:{model}{others},lambda={share}{prior},seconds={seconds:g},threads=1"
+    players["policy"] = f"policy:{model}"
+    players["uct"] = f"uct:seconds={seconds:g}"
+    if not str(value):
+        players["zero"] = f"zero:{model},seconds={seconds:g}"
+    return players
+
+
+def _play(run: Run, folder: str, a: str, b: str, games: int) -> "MatchSummary":
+    """A match, saved and resumed in this folder of the run."""
+    from tengen.arena.match import Match, run_match
+    from tengen.arena.summary import summarize
+
+    played = 0
+
+    def show(_: object) -> None:
+        nonlocal played
+        played += 1
+        run.say(played / games, f"{played:,} of {games:,} games")
+
+    match = Match(a, b, _options(run.config), games, run.config.seed)
+    results = run_match(match, run.path / folder, workers=run.config.workers or None, on_result=show, hosts=run.hosts)
+    return summarize(a, b, results)
+
+
+def _options(config: AlphaGoConfig) -> "GoOptions":
+    from tengen.games.go.rules import GoOptions
+
+    return GoOptions(size=config.size, komi=config.komi)
+
+
+STAGES: Final = (
+    Stage("records", make_records, lambda config: not config.data),
+    Stage("policy", learn_policy, lambda config: not config.policy),
+    Stage("fast policy", learn_fast, lambda config: not config.fast),
+    Stage("reinforce", strengthen_policy, lambda config: config.updates > 0),
+    Stage("match", compare_policies, lambda config: config.updates > 0),
+    Stage("value", learn_values),
+    Stage("ablation", play_ablation, lambda config: config.ablation_games > 0),
+)

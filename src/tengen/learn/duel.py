@@ -1,50 +1,50 @@
-"""A duel: many games between two models at once, to see which one is better.
+"""Which of two models is better: duels, the generations of a run that are rated by them, and a round robin of these.
 
-Games come in pairs with the same random opening, each model beginning once. The gate of the zero loop and the round
-robins of its generations are made of duels; `arena.match` is for any agents, one game at a time. `policy_duel` is the
-same for policies that play without search.
+In a duel two models play many games at once, in pairs with the same random opening, each model beginning once.
+`arena.match` is for any agents, one game at a time. `policy_duel` is the same for policies that play without search.
+`Generations` keeps the models of a run:
+
+    models/g0000.safetensors     the network before it has learned anything; g0001 after the first round, and so on
+    best.safetensors             the one that plays: the newest, or the last one that passed the gate
+    last.safetensors             the newest
+
+A round robin writes down each duel when it is done, so one that was stopped resumes:
+
+    ratings.json    settings, every duel, every rating        ratings.png    the ratings over the generations
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen.arena.ratings import Rating, fit_ratings, rating_against
+from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.registry import get_encoder
 from tengen.games.options import Options
 from tengen.nets.evaluator import Evaluator, load_evaluator
+from tengen.runs.files import write_atomically
+from tengen.runs.folder import FolderError, deferred_interrupts, read_metrics
 from tengen.search.gumbel import Gumbel
 from tengen.search.leaves import NetworkEvaluation
 from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, final_results, play_to_end
 from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
+from tengen.workers.calls import Calls, Workers
+from tengen.workers.local import LocalWorkers
+from tengen.workers.sent_files import SentFile
 
-_NODES = 8_000_000  # of all trees of a searcher, 33 bytes each
-
-
-@dataclass(frozen=True)
-class DuelResult:
-    """How the first model did against the second."""
-
-    wins: int
-    draws: int
-    losses: int
-
-    @property
-    def games(self) -> int:
-        """All games."""
-        return self.wins + self.draws + self.losses
-
-    @property
-    def score(self) -> float:
-        """The share of points, a draw being half a point."""
-        return (self.wins + self.draws / 2) / max(1, self.games)
-
-    def __add__(self, other: "DuelResult") -> "DuelResult":
-        return DuelResult(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+RATINGS_FILE: Final = "ratings.json"
+PICTURE_FILE: Final = "ratings.png"
+_NODES: Final = 8_000_000  # of all trees of a searcher, 33 bytes each
+_STEP_BACK: Final = 4  # past opponents are the last, the 4th last, the 16th last... of the models that have a rating
 
 
 def duel(
@@ -58,13 +58,13 @@ def duel(
     opening_plies: int = 2,
     seed: int = 1,
     backend: str = "int8",
-) -> DuelResult:
+) -> Score:
     """Play `games` games (rounded up to pairs) of the first model against the second, in parts if they are many."""
     evaluators = [load_evaluator(model, backend)[0] if isinstance(model, Path) else model for model in (first, second)]
     game, pairs, rng = spec.batch, (games + 1) // 2, np.random.default_rng(seed)
     nodes = 1 + (simulations + 1) * 2 * game.branching
     at_once = max(1, min(pairs, _NODES // (2 * nodes)))
-    result = DuelResult(0, 0, 0)
+    result = Score(0, 0)
     for begun in range(0, pairs, at_once):
         count = min(at_once, pairs - begun)
         searchers = [
@@ -89,7 +89,7 @@ def _play_pairs(
     simulations: int,
     opening_plies: int,
     rng: np.random.Generator,
-) -> DuelResult:
+) -> Score:
     """Two games from each of so many random openings, all at once."""
     game, count = spec.batch, 2 * pairs
     boards = game.allocate(count)
@@ -124,7 +124,7 @@ def policy_duel(
     temperature: float = 1.0,
     seed: int = 1,
     backend: str = "fastest",
-) -> DuelResult:
+) -> Score:
     """Play `games` games (rounded up to an even number) of one policy against another, all at once and without search.
 
     Each has the first move in half of them. With temperature 0 all games of a half are the same.
@@ -142,6 +142,152 @@ def load_player(model: str | Path, backend: str = "fastest") -> PolicyPlayer:
     return PolicyPlayer(get_encoder(card.encoder), evaluator)
 
 
-def _result(points: NDArray[np.int8]) -> DuelResult:
+def _result(points: NDArray[np.int8]) -> Score:
     """Of games that ended so for the first model: 1, 0 or -1 each."""
-    return DuelResult(int((points > 0).sum()), int((points == 0).sum()), int((points < 0).sum()))
+    return Score(int((points > 0).sum()), int((points < 0).sum()), int((points == 0).sum()))
+
+
+class Pairing(NamedTuple):
+    """Two generations that meet."""
+
+    first: int
+    second: int
+    models: tuple[str, str]
+    """Their files."""
+    backends: tuple[str, str]
+    """What runs them."""
+
+
+@dataclass
+class Generations:
+    """The models of a run, as in its metrics."""
+
+    run: Path
+    backend: str
+    champion: int = 0
+    elo: dict[int, float] = field(default_factory=lambda: {0: 0.0})
+    """Of the generations that have a rating."""
+
+    def recall(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Take in the lines of metrics of completed rounds."""
+        for line in lines:
+            if "generation" in line:
+                self.champion = line["champion"]
+                if "elo" in line:
+                    self.elo[line["generation"]] = line["elo"]
+
+    def backend_of(self, generation: int) -> str:
+        """What runs it: the first one comes before there are positions to calibrate 8 bits on."""
+        return "openvino" if generation == 0 and self.backend == "int8" else self.backend
+
+    def path(self, generation: int) -> Path:
+        """Its model file."""
+        return self.run / "models" / f"g{generation:04d}.safetensors"
+
+    def opponents(self, generation: int, count: int) -> list[int]:
+        """Up to so many past generations to be rated against."""
+        rated = [each for each in self.elo if each < generation]
+        places = [min(len(rated), _STEP_BACK**i) for i in range(count)]
+        return list(dict.fromkeys(rated[-place] for place in places if place))
+
+    def begin_duels(
+        self, workers: Workers, generation: int, games: Mapping[int, int], simulations: int, seed: int
+    ) -> Calls:
+        """Let a generation meet others in so many games each, shared out among the workers."""
+        calls = []
+        for opponent, count in games.items():
+            pairing = self.pairing(generation, opponent)
+            pairs, parts = (count + 1) // 2, min(workers.count, (count + 1) // 2)
+            for part in range(parts):
+                share = 2 * (pairs // parts + (part < pairs % parts))
+                calls.append((pairing, share, simulations, (seed, generation, opponent, part)))
+        return workers.map("duel", calls)
+
+    def pairing(self, first: int, second: int) -> Pairing:
+        """Two generations with what runs them."""
+        models = SentFile(self.path(first)), SentFile(self.path(second))
+        return Pairing(first, second, models, (self.backend_of(first), self.backend_of(second)))
+
+    def rate(self, generation: int, results: Mapping[int, Score]) -> float:
+        """Give a generation its rating by its duels with rated ones."""
+        known = [(self.elo[opponent], result) for opponent, result in results.items() if opponent in self.elo]
+        self.elo[generation] = round(rating_against(known), 1)
+        return self.elo[generation]
+
+    def publish(self, generation: int, promoted: bool) -> None:
+        """Make it the last, and the best if it was promoted."""
+        model = self.path(generation).read_bytes()
+        write_atomically(self.run / "last.safetensors", model)
+        if promoted:
+            self.champion = generation
+            write_atomically(self.run / "best.safetensors", model)
+
+
+def round_robin(
+    run: Path,
+    generations: int = 8,
+    games: int = 40,
+    simulations: int = 0,
+    workers: int = 0,
+    on_progress: Callable[[int, int], None] = lambda done, wanted: None,
+) -> dict[int, Rating]:
+    """Rate so many generations of a run, spread evenly from the first to the last, by duels of every two of them.
+
+    Duels that were played before count. `simulations`: per move; 0: as in the run. `on_progress` takes the number of
+    duels done and the number of all. The ratings are in the run's directory, too.
+    """
+    from tengen.learn.selfplay import ZeroWorker
+    from tengen.learn.zero import read_config
+    from tengen.learn.zero_report import draw_ratings
+
+    config, models = read_config(run), Generations(run, "")
+    models.recall(read_metrics(run))
+    there = sorted(int(path.stem[1:]) for path in (run / "models").glob("g*.safetensors"))
+    if min(len(there), generations) < 2:
+        why = f"{run} has {len(there)}: let it learn for longer" if len(there) < 2 else f"not {generations}"
+        raise FolderError(f"a round robin needs two generations at least, and {why}")
+    places = np.unique(np.linspace(0, len(there) - 1, min(generations, len(there))).round().astype(int))
+    chosen = [there[place] for place in places]
+    settings = {"games": games, "simulations": simulations or config.duel_simulations or config.simulations}
+    duels, pairs = _played_duels(run, settings), list(combinations(chosen, 2))
+    if lacking := [pair for pair in pairs if pair not in duels]:
+        spec, self_play = config.game_spec(), config.self_play()
+        models.backend = config.backend
+        hosts = LocalWorkers(workers, ZeroWorker, lambda number: (spec, self_play, number))
+        with closing(hosts), deferred_interrupts() as interrupted:
+            hosts.start()
+            count = settings["simulations"]
+            calls = hosts.map("duel", [(models.pairing(*pair), games, count, (count, *pair)) for pair in lacking])
+            while calls.unfinished:
+                for pairing, result in calls.collect(0.2):
+                    duels[pairing.first, pairing.second] = result
+                    _write_ratings(run, settings, duels, {})
+                on_progress(len(pairs) - calls.unfinished, len(pairs))
+                if interrupted():
+                    raise KeyboardInterrupt
+    ratings = fit_ratings({pair: duels[pair] for pair in pairs}, chosen)
+    _write_ratings(run, settings, duels, ratings)
+    write_atomically(run / PICTURE_FILE, draw_ratings(ratings, models.elo))
+    return ratings
+
+
+_Duels = dict[tuple[int, int], Score]
+"""By the two generations, the lower one first; the result is the lower one's."""
+
+
+def _played_duels(run: Path, settings: Mapping[str, int]) -> _Duels:
+    """The duels that were played before with these settings."""
+    try:
+        there = json.loads((run / RATINGS_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    if any(there[name] != value for name, value in settings.items()):
+        return {}
+    return {(one, other): Score(wins, losses, draws) for one, other, wins, draws, losses in there["duels"]}
+
+
+def _write_ratings(run: Path, settings: Mapping[str, int], duels: _Duels, ratings: Mapping[int, Rating]) -> None:
+    found: dict[str, Any] = dict(settings)
+    found["ratings"] = [{"generation": each, **asdict(rating)} for each, rating in ratings.items()]
+    found["duels"] = [[*pair, each.wins, each.draws, each.losses] for pair, each in sorted(duels.items())]
+    write_atomically(run / RATINGS_FILE, (json.dumps(found, indent=1) + "\n").encode())

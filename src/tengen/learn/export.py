@@ -26,7 +26,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.games.game import get_game
 from tengen.games.state import FIRST, NOBODY, SECOND
 from tengen.learn.loader import PositionLoader
-from tengen.learn.replay_chunks import ChunkFolder
+from tengen.learn.replay import ChunkFolder
 from tengen.nets.bundled import SUFFIX, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import (

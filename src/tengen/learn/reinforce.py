@@ -24,7 +24,6 @@ from tengen._machine import cores
 from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.distributed import find_device
-from tengen.learn.duel import DuelResult
 from tengen.learn.reinforce_config import FIXED_SETTINGS, ReinforceConfig
 from tengen.learn.reinforce_games import (
     BOTH,
@@ -270,10 +269,11 @@ class _Loop:
             np.random.SeedSequence((self.config.seed, update, 5, part)).generate_state(1)[0] for part in range(parts)
         ]
         calls = [(models, self.config.backend, games, int(seed)) for seed in seeds]
-        result = sum(call_all(self.spec, "duel", calls, self.workers), DuelResult(0, 0, 0))
-        low, high = Score(result.wins, result.losses, result.draws).interval
-        found = {"score": result.score, "score_low": low, "score_high": high}
-        return {name: round(value, 4) for name, value in found.items()} | asdict(result)
+        result = sum(call_all(self.spec, "duel", calls, self.workers), Score(0, 0))
+        low, high = result.interval
+        found = {"score": result.mean, "score_low": low, "score_high": high}
+        counts = {"wins": result.wins, "draws": result.draws, "losses": result.losses}
+        return {name: round(value, 4) for name, value in found.items()} | counts
 
     # ---- files, seeds, progress ----
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.duel import DuelResult, load_player, policy_duel
+from tengen.learn.duel import load_player, policy_duel
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.files import make_folder, remove_cut_off
 from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
@@ -95,7 +96,7 @@ class PolicyWorker:
         turns = play_to_end(play, mine, first, second, order.temperature)
         return number, turns, final_results(game, mine, len(part))
 
-    def duel(self, models: tuple[str, str], backend: str, games: int, seed: int) -> DuelResult:
+    def duel(self, models: tuple[str, str], backend: str, games: int, seed: int) -> Score:
         """So many games of a policy against another, as `policy_duel` plays them."""
         return policy_duel(self._spec.options, *(load_player(path, backend) for path in models), games=games, seed=seed)
 

@@ -20,7 +20,7 @@ from tengen.games.game import get_game
 from tengen.learn.reinforce_config import ReinforceConfig
 from tengen.learn.reinforce_games import GameFolder
 from tengen.learn.report import write_page
-from tengen.learn.zero_games import ShownGame, replay_game, show_game
+from tengen.learn.zero_report import ShownGame, replay_game, show_game
 from tengen.nets.model_file import read_card
 from tengen.runs.folder import FolderError, read_metrics, read_settings
 

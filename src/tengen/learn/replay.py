@@ -1,18 +1,31 @@
-"""The replay memory: a window on the newest positions of self-play, kept packed, read as batches to learn from.
+"""Positions of self-play: a window on the newest ones in memory, read as batches to learn from, and all of it on disk.
 
-Positions are numbered from the first of the run. Number n lies in row n % capacity, so new ones write over the
-oldest, and a batch is a gather over a few arrays: nothing is done position by position. Packed, a position of 5x5 Go
-takes about 130 bytes, of 9x9 Go 380, of Microchess 160.
+`ReplayMemory` numbers positions from the first of the run. Number n lies in row n % capacity, so new ones write over
+the oldest, and a batch is a gather over a few arrays: nothing is done position by position. Packed, a position of 5x5
+Go takes about 130 bytes, of 9x9 Go 380, of Microchess 160. A run that is resumed fills its memory from `ChunkFolder`:
+
+    chunks/00000040960.safetensors      the positions from number 40960 on, with their games
+
+A chunk is whole or not there at all, holds finished games only, and has in its metadata which round it belongs to,
+which model played and what the run had done by then. Chunks that the window has left behind are deleted.
 """
 
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import safetensors
 from numpy.typing import NDArray
 
-from tengen.encode.game_spec import GameSpec
-from tengen.learn.selfplay import SelfPlayData
+from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.files import make_folder, remove_cut_off
+
+if TYPE_CHECKING:
+    from tengen.encode.game_spec import GameSpec
+    from tengen.learn.selfplay import SelfPlayData
 
 _MOST_MOVES: Final = 32  # room for the policies of so many legal moves at first
 
@@ -29,6 +42,14 @@ class Packed(NamedTuple):
     score: NDArray[np.float16]  # [P]
     counted: NDArray[np.bool_]  # [P]: whether ownership and score are known
 
+    @classmethod
+    def join(cls, parts: "Sequence[Packed]") -> "Packed":
+        """All of them, end to end."""
+        most = max(part.policy.shape[1] for part in parts)
+        wide = [part._replace(policy=np.pad(part.policy, ((0, 0), (0, most - part.policy.shape[1])))) for part in parts]
+        joined: list[Any] = [np.concatenate(arrays) for arrays in zip(*wide)]
+        return cls(*joined)
+
 
 class ReplayBatch(NamedTuple):
     """B positions to learn from."""
@@ -43,7 +64,7 @@ class ReplayBatch(NamedTuple):
     counted: NDArray[np.bool_]  # [B]
 
 
-def pack(data: SelfPlayData) -> Packed:
+def pack(data: "SelfPlayData") -> Packed:
     """The positions of finished games, packed. ValueError unless all planes are of zeros and ones."""
     count, actions = data.policy.shape
     if count and data.planes.max() > 1:
@@ -79,7 +100,7 @@ def window_size(positions: int, first: int, growth: float, share: float, most: i
 class ReplayMemory:
     """The newest `capacity` positions, which are those numbered `total - capacity` to `total - 1`."""
 
-    def __init__(self, spec: GameSpec, capacity: int) -> None:
+    def __init__(self, spec: "GameSpec", capacity: int) -> None:
         self.capacity, self.total = capacity, 0
         self._shape, self._actions = spec.shape, spec.batch.actions
         self._oldest = 0  # the first position that was ever put in
@@ -161,6 +182,119 @@ class ReplayMemory:
             wider = np.zeros((self.capacity, min(self._actions, max(moves, 2 * room))), np.float16)
             wider[:, :room] = self._rows.policy
             self._rows = self._rows._replace(policy=wider)
+
+
+class ChunkError(ValueError):
+    """A chunk that is damaged or missing."""
+
+
+class PlayedGames(NamedTuple):
+    """Games as they were played."""
+
+    moves: NDArray[np.int16]  # [T] the actions of all games
+    offsets: NDArray[np.int64]  # [G + 1] where each game's begin
+    winner: NDArray[np.int8]  # [G] 1: who began, 2: the other, 0: nobody
+    resigned: NDArray[np.bool_]  # [G]
+
+    @classmethod
+    def of(cls, data: "SelfPlayData") -> "PlayedGames":
+        """The games of self-play's data."""
+        return cls(data.moves, data.offsets, data.winner, data.resigned)
+
+    @classmethod
+    def join(cls, parts: "Sequence[PlayedGames]") -> "PlayedGames":
+        """All of them, end to end."""
+        begins = np.cumsum([0, *(len(part.moves) for part in parts)])
+        offsets = [part.offsets[:-1] + begin for part, begin in zip(parts, begins)]
+        moves, _, winner, resigned = (np.concatenate(arrays) for arrays in zip(*parts))
+        return cls(moves, np.concatenate([*offsets, begins[-1:]]), winner, resigned)
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """The metadata of a chunk."""
+
+    first: int
+    """Number of its first position in the run."""
+    positions: int
+    iteration: int
+    """The round of self-play it belongs to."""
+    generation: int
+    """The model that played."""
+    games: int
+    """Games of the run, those of the chunk included."""
+    simulations: int
+    """Simulations of the run, likewise."""
+    seconds: float
+    """The run's time when it was written."""
+
+    @property
+    def end(self) -> int:
+        """The number after its last position."""
+        return self.first + self.positions
+
+
+class ChunkFolder:
+    """The chunks of a run."""
+
+    def __init__(self, path: Path, *, tidy: bool = True) -> None:
+        """Those in this folder; whoever writes to it makes it if it is missing, and removes what was cut off."""
+        self._path = path
+        if tidy:
+            make_folder(path)
+            remove_cut_off(path)
+        self.facts = [facts for file in sorted(path.glob("*.safetensors")) if (facts := self._facts(file)) is not None]
+        """Of all chunks that are there, in order."""
+
+    def write(self, positions: Packed, games: PlayedGames, facts: ChunkFacts) -> None:
+        """Add a chunk."""
+        tensors: dict[str, NDArray[Any]] = {f"positions.{name}": value for name, value in positions._asdict().items()}
+        tensors |= {f"games.{name}": value for name, value in games._asdict().items()}
+        save_arrays(self._file(facts), tensors, {"facts": json.dumps(asdict(facts))})
+        self.facts.append(facts)
+
+    def read(self, facts: ChunkFacts) -> Packed:
+        """The positions of a chunk."""
+        return Packed(**self._part(facts, "positions", Packed._fields))
+
+    def read_games(self, facts: ChunkFacts) -> PlayedGames:
+        """The games of a chunk."""
+        return PlayedGames(**self._part(facts, "games", PlayedGames._fields))
+
+    def since(self, number: int) -> Iterator[ChunkFacts]:
+        """The unbroken row of newest chunks that hold positions from this number on."""
+        wanted: list[ChunkFacts] = []
+        for facts in reversed(self.facts):
+            if facts.end <= number or (wanted and facts.end != wanted[-1].first):
+                break
+            wanted.append(facts)
+        return reversed(wanted)
+
+    def drop_before(self, number: int) -> None:
+        """Delete chunks all of whose positions come before this number."""
+        for facts in [facts for facts in self.facts if facts.end <= number]:
+            self._file(facts).unlink(missing_ok=True)
+            self.facts.remove(facts)
+
+    def _part(self, facts: ChunkFacts, part: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+        try:
+            arrays, _ = load_arrays(self._file(facts))
+            return {name: arrays[f"{part}.{name}"] for name in names}
+        except (OSError, KeyError, ValueError) as error:
+            raise ChunkError(f"{self._file(facts)} is damaged ({error}): delete it to go on without it") from None
+
+    def _file(self, facts: ChunkFacts) -> Path:
+        return self._path / f"{facts.first:011d}.safetensors"
+
+    def _facts(self, file: Path) -> ChunkFacts | None:
+        """None if it has just been deleted, by the run that a report is written about."""
+        try:
+            with safetensors.safe_open(file, "np") as opened:
+                return ChunkFacts(**json.loads(opened.metadata()["facts"]))
+        except FileNotFoundError:
+            return None
+        except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ChunkError(f"{file} is damaged ({error}): delete it to go on without it") from None
 
 
 def _turn(

@@ -1,31 +1,114 @@
-"""Self-play: many games at once by one network against itself, and what it learns from them.
+"""Self-play: many games at once of a network against itself, and what it learns from them.
 
-A worker is a plain object that a process hosts. Games under way go on from call to call
-and from model to model, so no game is cut short and short games are not over-represented.
+`SelfPlayWorker` plays; games under way continue from call to call and from model to model, so no game is cut short and
+short games are not over-represented. `ZeroWorker` is the same for a process of this machine or a Ray cluster: a call
+carries all that it needs (which model, how many positions), so any worker can take it. `SelfPlayRound` shares out the
+positions of a round among workers, in units of a sixteenth of it or so, and takes in what they have played.
 
     worker = SelfPlayWorker(GameSpec(GoOptions(size=5, komi=3.5), "compact"), SelfPlaySettings(), seed=1)
     worker.load(Path("model.safetensors"))
     data = worker.play(positions=10_000)
+
+The command line reads the settings here, so the search and networks are imported where they are used.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode.game_spec import GameSpec
-from tengen.learn.selfplay_settings import SelfPlaySettings
-from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.search.fast_model import load_fast_policy
-from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
-from tengen.search.rollouts import rollouts_of
-from tengen.search.rule import SearchResult
-from tengen.search.searcher import Searcher
+from tengen._machine import has_exact_bytes
+from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames, ReplayMemory, pack
+from tengen.workers.calls import Workers
+from tengen.workers.sent_files import SentFile
 
-_CACHE_BYTES = 64 << 20
+if TYPE_CHECKING:
+    from tengen.arena.statistics import Score
+    from tengen.encode.game_spec import GameSpec
+    from tengen.learn.duel import Pairing
+    from tengen.nets.evaluator import Evaluator
+    from tengen.search.rule import SearchResult, SearchRule
+    from tengen.search.searcher import Searcher
+
+SEARCHES: Final = ("gumbel", "puct")
+_CACHE_BYTES: Final = 64 << 20  # of what a network found in positions
+_EVALUATORS: Final = 4  # that a worker keeps
+_UNITS: Final = 8  # of a round, for each worker
+_CHUNK_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How games are played to learn from."""
+
+    search: Annotated[str, "gumbel (sequential halving, learns from few simulations) or puct (AlphaGo Zero's)."] = (
+        "gumbel"
+    )
+    simulations: Annotated[int, "Simulations per move."] = 32
+    slots: Annotated[int, "Games under way at once in each worker."] = 256
+    full_share: Annotated[
+        float, "Playout-cap randomisation: the share of moves that are searched in full and learned from."
+    ] = 1.0
+    fast_simulations: Annotated[int, "Simulations for the other moves."] = 8
+    considered: Annotated[int, "Gumbel: moves compared at the root."] = 16
+    value_scale: Annotated[float, "Gumbel: how much values count against the network's own policy."] = 1.0
+    exploration: Annotated[float, "PUCT: the weight of the prior, c."] = 1.5
+    noise: Annotated[float, "PUCT: the share of Dirichlet noise at the root."] = 0.25
+    alpha: Annotated[float, "PUCT: the noise's alpha; 0: ten divided by the number of legal moves."] = 0.0
+    prune: Annotated[bool, "PUCT: policy-target pruning, which leaves visits out that only exploration asked for."] = (
+        True
+    )
+    temperature: Annotated[
+        float, "In the opening, moves are drawn from the policy to the power of 1 / temperature."
+    ] = 1.0
+    temperature_plies: Annotated[int, "Length of that opening, in plies."] = 8
+    random_plies: Annotated[int, "Each game starts with 0 to this many random moves."] = 2
+    rollouts: Annotated[
+        float,
+        "Share of a rollout's result in the value of a leaf, AlphaGo's lambda: helps while the network's own values"
+        " are poor. 0: no rollouts.",
+    ] = 0.0
+    keep_trees: Annotated[bool, "Reuse the search tree of the last move."] = False
+    komi_spread: Annotated[
+        float, "Go: each game's komi is drawn from --komi, up to so many points more or less. 0: always --komi."
+    ] = 0.0
+    resign: Annotated[float, "Resign below this value (-0.95, say) for both moves of a round; -1: never."] = -1.0
+    resign_keep: Annotated[float, "Share of games that are played on after a resignation, to measure wrong ones."] = 0.1
+
+    def __post_init__(self) -> None:
+        if self.search not in SEARCHES:
+            raise ValueError(f"no search is called {self.search[:40]!r}: choose from {', '.join(SEARCHES)}")
+        for name in ("simulations", "slots", "fast_simulations", "considered"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
+        for name in ("full_share", "noise", "rollouts", "resign_keep"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        for name in (
+            "temperature",
+            "temperature_plies",
+            "random_plies",
+            "alpha",
+            "exploration",
+            "value_scale",
+            "komi_spread",
+        ):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
+        if not -1 <= self.resign < 0:
+            raise ValueError(f"resign is {self.resign}: give a value from -1 (never) to just under 0")
+
+    def rule(self) -> "SearchRule":
+        """The rule that the search goes by."""
+        from tengen.search.gumbel import Gumbel, GumbelParameters
+        from tengen.search.puct import Puct, PuctParameters
+
+        if self.search == "gumbel":
+            return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
+        return Puct(PuctParameters(self.exploration), noise=self.noise, alpha=self.alpha, prune=self.prune)
 
 
 class SelfPlayData(NamedTuple):
@@ -60,11 +143,17 @@ class SelfPlayStatistics:
     resignations_wrong: int = 0
     """Of those, the ones that this player did not lose."""
 
+    def __add__(self, other: "SelfPlayStatistics") -> Self:
+        return replace(self, **{name: mine + getattr(other, name) for name, mine in vars(self).items()})
+
+    def __sub__(self, other: "SelfPlayStatistics") -> Self:
+        return replace(self, **{name: mine - getattr(other, name) for name, mine in vars(self).items()})
+
 
 class SelfPlayWorker:
     """Games of a network against itself."""
 
-    def __init__(self, spec: GameSpec, settings: SelfPlaySettings, seed: int) -> None:
+    def __init__(self, spec: "GameSpec", settings: SelfPlaySettings, seed: int) -> None:
         self.spec, self.settings = spec, settings
         self.statistics = SelfPlayStatistics()
         self._rng = np.random.default_rng(seed)
@@ -75,17 +164,24 @@ class SelfPlayWorker:
         self._legal = np.zeros((settings.slots, self._game.actions), np.bool_)
         self._over = np.zeros(settings.slots, np.bool_)
         self._results = np.zeros(settings.slots, np.float32)
-        self._tables = [_GameTable(spec) for _ in range(settings.slots)]
+        self._tables = [_GameTable() for _ in range(settings.slots)]
         self._resigns = np.zeros(settings.slots, np.bool_)  # whether resignation counts in this game
         self._finished: list[dict[str, Any]] = []
         self._begin(self._all)
 
     def load(self, model: Path, backend: str = "int8") -> None:
         """Play on with this model."""
+        from tengen.nets.evaluator import load_evaluator
+
         self.use(load_evaluator(model, backend)[0])
 
-    def use(self, evaluator: Evaluator) -> None:
+    def use(self, evaluator: "Evaluator") -> None:
         """Play on with this evaluator."""
+        from tengen.search.fast_model import load_fast_policy
+        from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
+        from tengen.search.rollouts import rollouts_of
+        from tengen.search.searcher import Searcher
+
         settings, game = self.settings, self._game
         most = max(settings.simulations, settings.fast_simulations)
         cache = _CACHE_BYTES // (4 * game.actions)
@@ -109,28 +205,23 @@ class SelfPlayWorker:
             self.step(simulations)
         finished, self._finished = self._finished, []
         data = _join(finished)
-        self.statistics = replace(
-            self.statistics,
-            games=self.statistics.games + len(finished),
-            positions=self.statistics.positions + len(data.value),
-        )
+        self.statistics += SelfPlayStatistics(games=len(finished), positions=len(data.value))
         return data
 
     def step(self, simulations: int | None = None) -> None:
         """Play one move in every game; the games that this ends come with the next `play`."""
         if self._searcher is None:
             raise ValueError("a worker needs a model: load one first")
-        started, counts = time.perf_counter(), self._searcher.counts
+        began, counts = time.perf_counter(), self._searcher.counts
         before = replace(counts)
         self._move(self._searcher, min(simulations or self.settings.simulations, self.settings.simulations))
-        self.statistics = replace(
-            self.statistics,
-            simulations=self.statistics.simulations + counts.simulations - before.simulations,
-            evaluations=self.statistics.evaluations + counts.evaluations - before.evaluations,
-            seconds=self.statistics.seconds + time.perf_counter() - started,
+        self.statistics += SelfPlayStatistics(
+            simulations=counts.simulations - before.simulations,
+            evaluations=counts.evaluations - before.evaluations,
+            seconds=time.perf_counter() - began,
         )
 
-    def _move(self, searcher: Searcher, simulations: int) -> None:
+    def _move(self, searcher: "Searcher", simulations: int) -> None:
         """Search, record and play in every game, and begin those anew that are over."""
         settings, game = self.settings, self._game
         full = self._rng.random(settings.slots) < settings.full_share
@@ -159,10 +250,10 @@ class SelfPlayWorker:
             self._begin(ended)
             searcher.forget(ended)
 
-    def _choose(self, index: NDArray[np.int64], result: SearchResult) -> NDArray[np.int64]:
+    def _choose(self, index: NDArray[np.int64], result: "SearchResult") -> NDArray[np.int64]:
         """The search's choice, or in the opening one drawn from its policy."""
         chosen = result.chosen.copy()
-        plies = np.array([len(self._tables[i].actions) for i in index])
+        plies = np.array([len(self._tables[i].turns) for i in index])
         drawn = np.flatnonzero(plies < self.settings.temperature_plies)
         if len(drawn) and self.settings.temperature > 0:
             shares = result.policy[drawn].astype(np.float64)
@@ -179,7 +270,8 @@ class SelfPlayWorker:
         players = game.to_play(self._games)
         half = policies.astype(np.float16)
         for i, table in enumerate(self._tables):
-            table.add(int(chosen[i]), planes[i], half[i], legal[i], float(values[i]), int(players[i]))
+            turn = _Turn(int(chosen[i]), planes[i], half[i], legal[i], float(values[i]), int(players[i]))
+            table.turns.append(turn)
 
     def _resignations(self) -> NDArray[np.bool_]:
         """bool[slots]: the games that a player gives up now."""
@@ -207,11 +299,8 @@ class SelfPlayWorker:
                     result = float(margins[k])
                 winner = 0 if result == 0 else 1 if result > 0 else 2
                 if table.would_resign:
-                    self.statistics = replace(
-                        self.statistics,
-                        resignations_checked=self.statistics.resignations_checked + 1,
-                        resignations_wrong=self.statistics.resignations_wrong + (winner != 3 - table.would_resign),
-                    )
+                    wrong = winner != 3 - table.would_resign
+                    self.statistics += SelfPlayStatistics(resignations_checked=1, resignations_wrong=int(wrong))
             else:
                 winner = 3 - table.hopeless_player()
                 clear[k] &= margins[k] > 0 if winner == 1 else margins[k] < 0
@@ -226,7 +315,7 @@ class SelfPlayWorker:
         plies = np.zeros(count, np.int64)
         plies[index] = self._rng.integers(0, self.settings.random_plies + 1, len(index))
         for i in index:
-            self._tables[i] = _GameTable(self.spec)
+            self._tables[i] = _GameTable()
         for ply in range(self.settings.random_plies):
             game.judge(self._games, count, self._legal, self._over, self._results)
             weights = self._legal * self._rng.random(self._legal.shape)
@@ -241,52 +330,221 @@ class SelfPlayWorker:
         self._resigns[index] = self._rng.random(len(index)) >= self.settings.resign_keep
 
 
+class Played(NamedTuple):
+    """What a call of `ZeroWorker.play` brings back."""
+
+    positions: Packed
+    games: PlayedGames
+    work: SelfPlayStatistics
+    """Of this call."""
+    generation: int
+
+
+class ZeroWorker:
+    """Plays games of a model against itself, and duels of two models."""
+
+    def __init__(self, spec: "GameSpec", settings: SelfPlaySettings, seed: int, exact_bytes: bool = False) -> None:
+        """`exact_bytes`: int8 was measured on a CPU that has them; where this one has not, floats take its place."""
+        self._without_int8 = exact_bytes and not has_exact_bytes()
+        self._spec, self._settings = spec, settings
+        _compile(spec, settings)
+        self._worker = SelfPlayWorker(spec, settings, seed)
+        self._model: tuple[str, str] | None = None
+        self._evaluators: dict[tuple[str, str], Evaluator] = {}  # the last few, for to prepare one takes a while
+
+    def play(self, model: str, generation: int, backend: str, positions: int, simulations: int) -> Played:
+        """Play on with this model until so many positions of finished games are there."""
+        if self._model != (model, backend):
+            self._worker.use(self._evaluator(model, backend))
+            self._model = (model, backend)
+        before = self._worker.statistics
+        data = self._worker.play(positions, simulations)
+        return Played(pack(data), PlayedGames.of(data), self._worker.statistics - before, generation)
+
+    def duel(self, pairing: "Pairing", games: int, simulations: int, seed: tuple[int, ...]) -> "tuple[Pairing, Score]":
+        """Play so many games of the first model of a pairing against the second."""
+        from tengen.learn.duel import duel
+
+        first, second = map(self._evaluator, pairing.models, pairing.backends)
+        result = duel(
+            self._spec,
+            first,
+            second,
+            games=games,
+            simulations=simulations,
+            rule=self._settings.rule,
+            opening_plies=max(2, self._settings.random_plies),
+            seed=int(np.random.SeedSequence(seed).generate_state(1)[0]),
+        )
+        return pairing, result
+
+    def _evaluator(self, model: str, backend: str) -> "Evaluator":
+        """A model ready to run; those that have not been used lately are dropped."""
+        from tengen.nets.evaluator import load_evaluator
+
+        key = model, "openvino" if backend == "int8" and self._without_int8 else backend
+        found = self._evaluators.pop(key) if key in self._evaluators else load_evaluator(*key)[0]
+        self._evaluators[key] = found  # behind all others
+        while len(self._evaluators) > _EVALUATORS:
+            del self._evaluators[next(iter(self._evaluators))]
+        return found
+
+
+class _Undecided:
+    """In place of a network: every move is as likely as another, and nobody is ahead."""
+
+    def __init__(self, spec: "GameSpec") -> None:
+        from tengen.nets.registry import describe_network
+
+        planes, height, width = spec.shape
+        board = {"width": width, "actions": spec.batch.actions}
+        self.architecture = describe_network("residual", planes, height, **board, value=True)
+
+    def evaluate(self, planes: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Planes uint8[B, C, H, W] -> zeros float32[B, actions] and float32[B]."""
+        return np.zeros((len(planes), self.architecture.actions), np.float32), np.zeros(len(planes), np.float32)
+
+    def another(self) -> Self:
+        """Threads may share it."""
+        return self
+
+
+def _compile(spec: "GameSpec", settings: SelfPlaySettings) -> None:
+    """Play a move, so that a worker is not ready before its kernels are compiled, half a minute on a new machine."""
+    worker = SelfPlayWorker(spec, replace(settings, slots=1), 1)
+    worker.use(_Undecided(spec))
+    worker.step(2)
+
+
+@dataclass
+class SelfPlayRound:
+    """A round under way: what it is to play, by whom, and what has come in so far."""
+
+    iteration: int
+    wanted: int
+    """How many positions."""
+    model: Path
+    generation: int
+    """Of the model."""
+    backend: str
+    simulations: int
+    workers: Workers
+    memory: ReplayMemory
+    chunks: ChunkFolder
+    positions: int = field(init=False)
+    """How many positions of the round there are."""
+    work: SelfPlayStatistics = field(default_factory=SelfPlayStatistics, init=False)
+    """What the workers have done in this round since it began or was resumed."""
+    seconds: float = field(default=0.0, init=False)
+    """How long that took, until the last result."""
+
+    def __post_init__(self) -> None:
+        """Ask the workers for the positions that the round still lacks."""
+        self._began = self._written = time.monotonic()
+        self._waiting: list[Played] = []
+        self.positions = sum(facts.positions for facts in self.chunks.facts if facts.iteration == self.iteration)
+        lacking = max(0, self.wanted - self.positions)
+        units = min(lacking, _UNITS * self.workers.count)
+        each = -(-lacking // units) if units else 0
+        call = (SentFile(self.model), self.generation, self.backend, each, self.simulations)
+        self._calls = self.workers.map("play", [call] * units)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more is to come."""
+        return self._calls.unfinished == 0
+
+    def take_in(self, now: float, wait: float = 0.0) -> None:
+        """Take in what the workers have played, waiting so long for it; `now` is the run's time in seconds."""
+        for played in self._calls.collect(wait):
+            self._waiting.append(played)
+            self.positions += len(played.positions.value)
+            self.work += played.work
+            self.seconds = time.monotonic() - self._began
+        if self.positions >= self.wanted:  # games end when they end, so units bring a little more than asked
+            self._calls.cancel()
+        if self.is_complete or time.monotonic() - self._written > _CHUNK_SECONDS:
+            self.keep(now)
+
+    def cancel(self) -> None:
+        """Let what is being played now be the end of the round."""
+        self._calls.cancel()
+
+    def keep(self, now: float) -> None:
+        """Make a chunk of what has come in."""
+        self._written = time.monotonic()
+        if not self._waiting:
+            return
+        packed = Packed.join([played.positions for played in self._waiting])
+        games = PlayedGames.join([played.games for played in self._waiting])
+        newest = self.chunks.facts[-1] if self.chunks.facts else None
+        facts = ChunkFacts(
+            first=newest.end if newest else 0,
+            positions=len(packed.value),
+            iteration=self.iteration,
+            generation=self.generation,
+            games=(newest.games if newest else 0) + len(games.winner),
+            simulations=(newest.simulations if newest else 0) + sum(each.work.simulations for each in self._waiting),
+            seconds=round(now, 1),
+        )
+        self.chunks.write(packed, games, facts)
+        self.memory.add(packed, facts.first)
+        self._waiting = []
+
+    def speeds(self) -> dict[str, float]:
+        """What the workers do per second, all together."""
+        names = ("games", "positions", "simulations", "evaluations")
+        return {f"{name}_per_second": getattr(self.work, name) / max(1e-9, self.seconds) for name in names}
+
+
+def round_figures(chunks: ChunkFolder, iteration: int) -> dict[str, float]:
+    """What the games of a round were like: their length, who won, how many ended by resignation."""
+    games = [chunks.read_games(facts) for facts in chunks.facts if facts.iteration == iteration]
+    if not games:
+        return {}
+    winner = np.concatenate([each.winner for each in games])
+    lengths = np.concatenate([np.diff(each.offsets) for each in games])
+    return {
+        "play_length": round(float(lengths.mean()), 1),
+        "play_first": round(float((winner == 1).mean() + (winner == 0).mean() / 2), 4),
+        "play_draws": round(float((winner == 0).mean()), 4),
+        "play_resigned": round(float(np.concatenate([each.resigned for each in games]).mean()), 4),
+    }
+
+
+class _Turn(NamedTuple):
+    """A position of a game under way, what the search found there and the action played."""
+
+    action: int
+    planes: NDArray[np.uint8]
+    policy: NDArray[np.float16]
+    legal: NDArray[np.uint8]
+    value: float
+    player: int
+
+
 class _GameTable:
-    """What is written down of a game under way."""
+    """What is recorded of a game under way."""
 
-    def __init__(self, spec: GameSpec) -> None:
+    def __init__(self) -> None:
         self.opening: list[int] = []
-        self.actions: list[int] = []
+        self.turns: list[_Turn] = []
         self.would_resign = 0
-        self._points = spec.batch.height * spec.batch.width
-        self._planes: list[NDArray[np.uint8]] = []
-        self._policies: list[NDArray[np.float16]] = []
-        self._legal: list[NDArray[np.uint8]] = []
-        self._values: list[float] = []
-        self._players: list[int] = []
-
-    def add(
-        self,
-        action: int,
-        planes: NDArray[np.uint8],
-        policy: NDArray[np.float16],
-        legal: NDArray[np.uint8],
-        value: float,
-        player: int,
-    ) -> None:
-        """Write down a position, what the search found and the action played."""
-        self.actions.append(action)
-        self._planes.append(planes)
-        self._policies.append(policy)
-        self._legal.append(legal)
-        self._values.append(value)
-        self._players.append(player)
 
     def is_hopeless(self, threshold: float) -> bool:
         """Whether one player has just found its position lost, and the other its own won."""
-        return (
-            len(self._values) >= 2
-            and abs(self._values[-1]) > -threshold
-            and (abs(self._values[-2]) > -threshold and self._values[-1] * self._values[-2] < 0)
-        )
+        if len(self.turns) < 2:
+            return False
+        before, last = self.turns[-2].value, self.turns[-1].value
+        return abs(last) > -threshold and abs(before) > -threshold and last * before < 0
 
     def hopeless_player(self) -> int:
-        """Who is losing by the last position's value."""
-        player = self._players[-1]
-        return player if self._values[-1] < 0 else 3 - player
+        """The player that is losing by the last position's value."""
+        player = self.turns[-1].player
+        return player if self.turns[-1].value < 0 else 3 - player
 
     def note_resignation(self) -> None:
-        """Remember the first player who would have resigned."""
+        """Remember the first player that would have resigned."""
         if not self.would_resign:
             self.would_resign = self.hopeless_player()
 
@@ -294,18 +552,19 @@ class _GameTable:
         self, winner: int, resigned: bool, margin: float, owners: NDArray[np.int8], counted: bool
     ) -> dict[str, Any]:
         """The game's arrays; margin and owners are the first player's, and known only if they are counted."""
-        players = np.array(self._players, np.int8)
+        actions, planes, policies, legal, values, numbers = zip(*self.turns)
+        players = np.array(numbers, np.int8)
         sign = np.where(players == 1, 1, -1)
         value = np.zeros(len(players), np.float32) if winner == 0 else np.where(players == winner, 1.0, -1.0)
         return {
-            "planes": np.stack(self._planes),
-            "policy": np.stack(self._policies),
-            "legal": np.stack(self._legal),
+            "planes": np.stack(planes),
+            "policy": np.stack(policies),
+            "legal": np.stack(legal),
             "value": value.astype(np.float32),
-            "root_value": np.array(self._values, np.float32),
+            "root_value": np.array(values, np.float32),
             "ownership": (sign[:, None] * owners[None, :] * counted).astype(np.int8),
             "score": (sign * margin * counted).astype(np.float32),
-            "moves": np.array(self.opening + self.actions, np.int16),
+            "moves": np.array([*self.opening, *actions], np.int16),
             "winner": winner,
             "resigned": resigned,
             "counted": counted,

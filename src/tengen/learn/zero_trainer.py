@@ -18,13 +18,12 @@ from tengen.learn.distributed import answers, find_device
 from tengen.learn.optimizers import DivergedError, build_optimizer, rate_at
 from tengen.learn.replay import ReplayBatch
 from tengen.learn.trainer import load_checkpoint, save_checkpoint
-from tengen.learn.warm_start import check_start, start_from
-from tengen.learn.zero_config import MACHINE_SETTINGS, ZeroConfig
+from tengen.learn.warm_start import start_from
+from tengen.learn.zero import MACHINE_SETTINGS, ZeroConfig
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
-from tengen.nets.registry import describe_network, parse_network
+from tengen.nets.registry import parse_network
 
-LOSSES = ("policy", "value", "ownership", "score")
 _FORBIDDEN = -1e4  # the logit of an illegal action: nothing is left of it after the softmax
 
 
@@ -35,19 +34,6 @@ class Losses(NamedTuple):
     value: Tensor
     ownership: Tensor
     score: Tensor
-
-
-def check_network(config: ZeroConfig, spec: GameSpec) -> None:
-    """ValueError unless the configuration's network fits the game."""
-    name, arguments = parse_network(config.network)
-    planes, height, width = spec.shape
-    architecture = describe_network(name, planes, height, width=width, actions=spec.batch.actions, **arguments)
-    if not architecture.parts().get("value"):
-        raise ValueError(f"the network {config.network} has no value head, which self-play needs: add value=yes")
-    if not architecture.policy:
-        raise ValueError(f"the network {config.network} has no policy, which self-play needs: take residual")
-    if config.start_from:
-        check_start(config, config.game)
 
 
 class ZeroTrainer:

@@ -16,8 +16,8 @@ from tengen.arena.generation_table import run_options
 from tengen.arena.results import GameResult
 from tengen.games.game import get_game
 from tengen.games.state import RESIGN
-from tengen.learn.replay_chunks import ChunkFolder
-from tengen.learn.zero_config import read_config
+from tengen.learn.replay import ChunkFolder
+from tengen.learn.zero import read_config
 from tengen.nets.generations import find_generation, generation_numbers
 from tengen.runs.folder import METRICS_FILE, read_metrics, read_settings
 from tengen.web.inputs import as_number, as_setting, as_text
