@@ -82,6 +82,8 @@ def test_a_sweep_ends_in_a_table(data: Path, tmp_path: Path) -> None:
         (["supervised", "--data", "DATA"], "is of that kind"),  # there are no games on 19x19
         (["evaluate", "nobody", "--data", "DATA"], "no model is called 'nobody'"),
         (["sweep", "--data", "DATA", "--batches", "many"], "batches 'many' are no numbers"),
+        (["sweep", "--data", "nowhere"], "nowhere holds no dataset: make one with `tengen data build`"),
+        (["sweep", "--data", "DATA"], "is of that kind"),
         (["zero"], "which game? Give --preset, one of go5, go7, go9, microchess"),
         (["zero", "--out", "nowhere"], "which game?"),
         (["zero", "--preset", "go99"], "no preset is called 'go99'"),
@@ -101,6 +103,7 @@ def test_mistakes_are_one_line_and_write_nothing(
     assert line in result.stderr
     assert result.stderr.splitlines()[-1].startswith("tengen: ")
     assert "Run runs/" not in result.stderr
+    assert "runs in runs/" not in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

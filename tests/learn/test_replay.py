@@ -11,7 +11,8 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
-from tengen.learn.replay import ChunkError, ChunkFacts, ChunkFolder, PlayedGames, ReplayMemory, pack, window_size
+from tengen.learn.replay import ChunkFacts, ChunkFolder, PlayedGames, ReplayMemory, pack, window_size
+from tengen.runs.folder import FolderError
 
 from .zero_stand_ins import made_up_data
 
@@ -160,5 +161,5 @@ def test_a_chunk_that_is_missing_ends_what_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "00000000010.safetensors").unlink()
     assert [facts.first for facts in ChunkFolder(tmp_path).since(0)] == [20, 30]
     (tmp_path / "00000000020.safetensors").write_bytes(b"broken")
-    with pytest.raises(ChunkError, match="delete it to go on without it"):
+    with pytest.raises(FolderError, match="delete it to resume without it"):
         ChunkFolder(tmp_path)

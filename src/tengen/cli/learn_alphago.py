@@ -323,11 +323,12 @@ def sweep(
     """
     from rich.console import Console
 
-    from tengen.learn.sweep import run_sweep, split_list, sweep_points
+    from tengen.learn.sweep import check_points, run_sweep, split_list, sweep_points
 
     points = sweep_points(
         config, split_list(encoders), split_list(networks), split_list(optimizers), _numbers(batches), grid
     )
+    check_points(points)  # before anything is announced
     folder = Path("runs", f"sweep-{Path(config.data).name}") if out is None else out
     typer.echo(f"{len(points)} runs in {folder}", err=True)
     with Progress() as progress, progress.resumable(folder):

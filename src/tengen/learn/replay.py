@@ -12,16 +12,15 @@ which model played and what the run had done by then. Chunks that the window has
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import safetensors
 from numpy.typing import NDArray
 
-from tengen.runs.arrays import load_arrays, save_arrays
-from tengen.runs.files import make_folder, remove_cut_off
+from tengen.runs.arrays import ArrayFolder
 
 if TYPE_CHECKING:
     from tengen.encode.game_spec import GameSpec
@@ -184,10 +183,6 @@ class ReplayMemory:
             self._rows = self._rows._replace(policy=wider)
 
 
-class ChunkError(ValueError):
-    """A chunk that is damaged or missing."""
-
-
 class PlayedGames(NamedTuple):
     """Games as they were played."""
 
@@ -238,28 +233,33 @@ class ChunkFolder:
     """The chunks of a run."""
 
     def __init__(self, path: Path, *, tidy: bool = True) -> None:
-        """Those in this folder; whoever writes to it makes it if it is missing, and removes what was cut off."""
-        self._path = path
-        if tidy:
-            make_folder(path)
-            remove_cut_off(path)
-        self.facts = [facts for file in sorted(path.glob("*.safetensors")) if (facts := self._facts(file)) is not None]
+        """Those in this folder; a writer makes it if it is missing, and removes what was cut off (`tidy`)."""
+        self._files = ArrayFolder(path, "delete it to resume without it", digits=11, tidy=tidy)
+        self.facts: list[ChunkFacts] = []
         """Of all chunks that are there, in order."""
+        for number in self._files.numbers():
+            with suppress(FileNotFoundError):  # just deleted, by the run that a report is written about
+                facts = self._files.read_about(number, lambda about: ChunkFacts(**json.loads(about["facts"])))
+                self.facts.append(facts)
 
     def write(self, positions: Packed, games: PlayedGames, facts: ChunkFacts) -> None:
         """Add a chunk."""
-        tensors: dict[str, NDArray[Any]] = {f"positions.{name}": value for name, value in positions._asdict().items()}
-        tensors |= {f"games.{name}": value for name, value in games._asdict().items()}
-        save_arrays(self._file(facts), tensors, {"facts": json.dumps(asdict(facts))})
+        arrays: dict[str, NDArray[Any]] = {f"positions.{name}": value for name, value in positions._asdict().items()}
+        arrays |= {f"games.{name}": value for name, value in games._asdict().items()}
+        self._files.write(facts.first, arrays, {"facts": json.dumps(asdict(facts))})
         self.facts.append(facts)
 
     def read(self, facts: ChunkFacts) -> Packed:
         """The positions of a chunk."""
-        return Packed(**self._part(facts, "positions", Packed._fields))
+        return self._files.read(
+            facts.first, lambda arrays, _: Packed(*(arrays[f"positions.{name}"] for name in Packed._fields))
+        )
 
     def read_games(self, facts: ChunkFacts) -> PlayedGames:
         """The games of a chunk."""
-        return PlayedGames(**self._part(facts, "games", PlayedGames._fields))
+        return self._files.read(
+            facts.first, lambda arrays, _: PlayedGames(*(arrays[f"games.{name}"] for name in PlayedGames._fields))
+        )
 
     def since(self, number: int) -> Iterator[ChunkFacts]:
         """The unbroken row of newest chunks that hold positions from this number on."""
@@ -273,28 +273,8 @@ class ChunkFolder:
     def drop_before(self, number: int) -> None:
         """Delete chunks all of whose positions come before this number."""
         for facts in [facts for facts in self.facts if facts.end <= number]:
-            self._file(facts).unlink(missing_ok=True)
+            self._files.delete(facts.first)
             self.facts.remove(facts)
-
-    def _part(self, facts: ChunkFacts, part: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-        try:
-            arrays, _ = load_arrays(self._file(facts))
-            return {name: arrays[f"{part}.{name}"] for name in names}
-        except (OSError, KeyError, ValueError) as error:
-            raise ChunkError(f"{self._file(facts)} is damaged ({error}): delete it to go on without it") from None
-
-    def _file(self, facts: ChunkFacts) -> Path:
-        return self._path / f"{facts.first:011d}.safetensors"
-
-    def _facts(self, file: Path) -> ChunkFacts | None:
-        """None if it has just been deleted, by the run that a report is written about."""
-        try:
-            with safetensors.safe_open(file, "np") as opened:
-                return ChunkFacts(**json.loads(opened.metadata()["facts"]))
-        except FileNotFoundError:
-            return None
-        except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ChunkError(f"{file} is damaged ({error}): delete it to go on without it") from None
 
 
 def _turn(

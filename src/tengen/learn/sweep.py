@@ -2,7 +2,7 @@
 
 Each run has the same budget of positions, the same order of positions and the same validation. From a base point,
 the first entry of every list, one factor is varied at a time; or all combinations are tried (`grid`). Every run is an
-ordinary run in a directory of its own, so a sweep that was stopped goes on where it was.
+ordinary run in a directory of its own, so a sweep that was stopped resumes.
 
     OUT/runs/<name>/    the runs        OUT/sweep.json, sweep.csv, sweep.md, sweep.png    the outcome
 """
@@ -22,7 +22,7 @@ from tengen.encode.go import get_go_encoder
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.report import draw_sweep
 from tengen.learn.settings import SupervisedConfig
-from tengen.learn.supervised import learn_supervised
+from tengen.learn.supervised import check_config, learn_supervised
 from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import read_metrics
@@ -86,12 +86,18 @@ def _one_at_a_time(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
         yield from ((*first[:i], value, *first[i + 1 :]) for value in values[1:])
 
 
+def check_points(points: dict[str, SupervisedConfig]) -> None:
+    """ValueError if one of the runs cannot begin: there are no such games, or no such network."""
+    for config in {(config.encoder, config.network): config for config in points.values()}.values():
+        check_config(config)
+
+
 def run_sweep(
     points: dict[str, SupervisedConfig],
     out: Path,
     on_progress: Callable[[str, RunProgress], None] = lambda name, progress: None,
 ) -> list[SweepResult]:
-    """Make (or go on with) all runs, and write the outcome after each; the best first."""
+    """Make or resume all runs, and write the outcome after each; the best first."""
     out.mkdir(parents=True, exist_ok=True)
     finished: dict[str, SweepResult] = {}
     diverged: list[str] = []
