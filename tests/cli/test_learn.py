@@ -84,6 +84,8 @@ def test_a_sweep_ends_in_a_table(data: Path, tmp_path: Path) -> None:
         (["sweep", "--data", "DATA", "--batches", "many"], "batches 'many' are no numbers"),
         (["sweep", "--data", "nowhere"], "nowhere holds no dataset: make one with `tengen data build`"),
         (["sweep", "--data", "DATA"], "is of that kind"),
+        (["value", "--data", "DATA", "--out", "runs/value"], "holds no positions"),
+        (["value", "--policy", "go5", "--network", "small", "--out", "runs/value"], "small has no value head"),
         (["zero"], "which game? Give --preset, one of go5, go7, go9, microchess"),
         (["zero", "--out", "nowhere"], "which game?"),
         (["zero", "--preset", "go99"], "no preset is called 'go99'"),

@@ -1,9 +1,10 @@
-"""Training on another device than the processor: on `meta`, whose tensors have shapes and no numbers.
+"""Training on another device than the processor, and by several processes.
 
-An operation that mixes devices fails there as it would on a graphics card, of which there is none to test with. What
-comes back to the processor is zeros.
+The other device is `meta`, whose tensors have shapes and no numbers. An operation that mixes devices fails there as it
+would on a graphics card, of which there is none to test with. What comes back to the processor is zeros.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from tengen.learn import distributed
 from tengen.learn.distributed import find_device
 from tengen.learn.reinforce import learn_reinforce
-from tengen.learn.supervised import learn_supervised
+from tengen.learn.supervised import learn_supervised, open_store
 from tengen.learn.zero import learn_zero
 from tengen.runs.folder import read_metrics
 
@@ -83,3 +84,13 @@ def test_only_devices_that_are_there(tiny: Path, tmp_path: Path, monkeypatch: py
 def test_rubbish(name: str) -> None:
     with pytest.raises(ValueError, match="no device"):
         find_device(name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_the_store_listens_on_its_own_address_alone() -> None:
+    store = open_store("127.0.0.1")
+    store.set("a", "1")
+    tables = [Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    listening = [line.split() for table in tables for line in table.splitlines()]
+    places = [each[1].split(":") for each in listening if each[3] == "0A"]
+    assert [host for host, port in places if int(port, 16) == store.port] == ["0100007F"]

@@ -35,7 +35,7 @@ TESTS: Final[dict[str, str]] = {
     "agents/registry.py": "agents/test_registry.py web/test_inputs.py",
     "arena/results.py": "arena/test_results.py faults/test_power_cuts.py::test_a_match",
     "data/archives.py": "data/test_archives.py",
-    "learn/checkpoint.py": "learn/test_checkpoint.py",
+    "learn/trainer.py": "learn/test_trainer.py",
     "runs/folder.py": "runs/test_folder.py faults/test_power_cuts.py::test_checkpoints_and_metrics_of_a_run",
     "web/guard.py": "web/test_guard.py",
     "web/inputs.py": "web/test_inputs.py",

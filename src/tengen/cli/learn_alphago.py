@@ -225,9 +225,10 @@ def value(
     Games played by all nodes of a Ray cluster: [cyan]tengen learn value --policy go9 --cluster auto
     --out runs/value9[/cyan]
     """
-    from tengen.learn.value import learn_value, resolve
+    from tengen.learn.value import check_config, learn_value, resolve
 
     config = resolve(config)
+    check_config(config)  # before a run is announced
     command = command_line("tengen learn value", config, out=out, cluster=cluster)
     with learning(out, f"{config.network} on {config.encoder}", command) as progress:
         best = learn_value(config, out, TrainingDisplay(progress).show, cluster_hosts(cluster))

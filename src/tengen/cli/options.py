@@ -337,8 +337,9 @@ def _with_options(
 
 def _described(config: type[Any], panels: Panels, names: Names) -> tuple[Panels, Names]:
     """Panels and names as given, or as the settings of the configuration say; BASIC is the first panel."""
+    needed = [field.name for field in dataclasses.fields(config) if field.default is dataclasses.MISSING]
     found: dict[str, list[str]] = {BASIC: []}
-    for name, setting in described(config).items():
+    for name, setting in sorted(described(config).items(), key=lambda item: item[0] not in needed):
         found.setdefault(setting.panel, []).append(name)
     own = {name: setting.option for name, setting in described(config).items() if setting.option}
     return panels or found, names or own

@@ -91,7 +91,7 @@ def learn_value(
     """
     out = Path(out)
     config = resolve(config)
-    _check(config)
+    check_config(config)
     folder = Path(config.data) if config.data else out / GAMES_FOLDER
     torch.set_num_threads(config.threads)
     run = config.open_run(out)
@@ -137,7 +137,7 @@ def position_settings(config: ValueConfig) -> PositionSettings:
     return PositionSettings(**{name: getattr(config, name) for name in PositionSettings.__dataclass_fields__})
 
 
-def _check(config: ValueConfig) -> None:
+def check_config(config: ValueConfig) -> None:
     """Find mistakes while there is no run directory yet."""
     if config.policy and not config.games:
         raise ValueError("games is 0: give the number of games to play, or leave --policy out to use those in --data")
