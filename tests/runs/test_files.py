@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.runs.arrays import ArrayFolder, load_arrays, save_arrays
 from tengen.runs.files import (
     append_line,
     atomic_file,
@@ -24,6 +24,7 @@ from tengen.runs.files import (
     user_state,
     write_atomically,
 )
+from tengen.runs.folder import FolderError
 
 
 def test_what_a_kill_cut_off_is_removed_and_nothing_else(tmp_path: Path) -> None:
@@ -204,3 +205,31 @@ def test_arrays_of_older_versions_have_no_checksum(tmp_path: Path) -> None:
         load_arrays(path)
     with pytest.raises(FileNotFoundError):
         load_arrays(tmp_path / "nothing")
+
+
+def test_a_folder_of_arrays_has_whole_files_by_number(tmp_path: Path) -> None:
+    folder = ArrayFolder(tmp_path / "chunks", "delete it, and it is made again", digits=4)
+    for number in (12, 3):
+        folder.write(number, {"moves": np.arange(number)}, {"facts": str(number)})
+    assert folder.numbers() == [3, 12] and folder.file(3).name == "0003.safetensors"
+    assert folder.read(12, lambda arrays, about: (len(arrays["moves"]), about)) == (12, {"facts": "12"})
+    assert folder.read_about(3, lambda about: about["facts"]) == "3"
+    with pytest.raises(FolderError, match=r"0003\.safetensors is damaged \('more'\): delete it, and it is made again"):
+        folder.read(3, lambda arrays, about: arrays["more"])
+    folder.file(12).write_bytes(b"x")
+    for read in (folder.read, folder.read_about):
+        with pytest.raises(FolderError, match=r"0012\.safetensors is damaged .*: delete it, and it is made again"):
+            read(12, lambda *_: None)
+    folder.delete(12)
+    with pytest.raises(FileNotFoundError):
+        folder.read(12, lambda arrays, about: None)
+
+
+def test_only_a_writer_of_a_folder_of_arrays_tidies_it(tmp_path: Path) -> None:
+    ArrayFolder(tmp_path / "chunks", "", tidy=False)
+    assert not (tmp_path / "chunks").exists()
+    ArrayFolder(tmp_path / "chunks", "")
+    cut_off = tmp_path / "chunks" / f".000001.safetensors.{'0a' * 16}.part"
+    cut_off.write_bytes(b"")
+    assert ArrayFolder(tmp_path / "chunks", "", tidy=False).numbers() == [] and cut_off.exists()
+    assert ArrayFolder(tmp_path / "chunks", "").numbers() == [] and not cut_off.exists()
