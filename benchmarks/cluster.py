@@ -29,7 +29,7 @@ from tengen.learn.zero import ZeroConfig, preset_config
 from tengen.learn.zero_trainer import ZeroTrainer
 from tengen.nets.bundled import find_model
 from tengen.workers.calls import Workers
-from tengen.workers.local import LocalWorkers
+from tengen.workers.local import ProcessWorkers
 from tengen.workers.ray_workers import ray_hosts
 
 MODEL = find_model("go9-selfplay")
@@ -80,7 +80,7 @@ def play(config: ZeroConfig, address: str, pairs: int, positions: int) -> None:
     """
     spec, settings = config.game_spec(), replace(config.self_play(), slots=64)  # fewer games: they end sooner
     pools: dict[str, Workers] = {}
-    for name, hosts in (("processes", LocalWorkers), ("Ray actors", ray_hosts(address))):
+    for name, hosts in (("processes", ProcessWorkers), ("Ray actors", ray_hosts(address))):
         pools[name] = hosts(WORKERS, ZeroWorker, lambda number: (spec, settings, number + 1), 0)
         pools[name].start()
     rounds: dict[str, list[tuple[int, int, float]]] = {name: [] for name in pools}

@@ -16,7 +16,7 @@ from tengen.games import go
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
-from tengen.workers.local import LocalWorkers
+from tengen.workers.local import ProcessWorkers, this_machine
 
 POSITIONS = [
     "C3 C4 D4 D3 D2 B3 C2 E1 B4 A5 C5 B2",
@@ -68,8 +68,9 @@ def main() -> None:
             if given.leaf_nodes:
                 guide = (lambda position: agent.choose(position).values) if agent else None
                 tree = ProofTree(solver, state, claim, guide)
-                with leaf_workers(LocalWorkers if given.workers else None, given.workers or 0, solver) as workers:
-                    list(tree.search(given.threads, given.leaf_nodes, given.limit, workers))
+                factory, count = (ProcessWorkers, given.workers) if given.workers else (this_machine, given.threads)
+                with leaf_workers(factory, count, solver) as workers:
+                    list(tree.search(workers, given.leaf_nodes, given.limit))
                 found = tree.verdict
             else:
                 found = solver.prove(state, claim, nodes=given.limit)

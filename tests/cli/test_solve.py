@@ -15,6 +15,7 @@ from tengen.nets.generations import model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.workers.calls import Calls, WorkerError
+from tengen.workers.local import this_machine
 
 runner = CliRunner()
 
@@ -111,7 +112,7 @@ class ClusterThatGoes:
 
 
 def test_what_a_cluster_has_found_is_kept_when_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tengen.cli.solve.cluster_hosts", lambda cluster: ClusterThatGoes if cluster else None)
+    monkeypatch.setattr("tengen.cli.solve.worker_factory", lambda cluster: ClusterThatGoes if cluster else this_machine)
     moves = "--moves", "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4"
     arguments = *moves, "--size", "5", "--komi", "3.5", "--leaf-nodes", "300", "--out", str(tmp_path)
     result = runner.invoke(app, ["solve", "go", "--memory", "0.02", *arguments, "--cluster", "local"])

@@ -13,8 +13,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tengen.arena.results import GameResult, MatchFolder
-from tengen.data.archives import RecordFile
-from tengen.data.chunks import ColumnFiles, pack_chunk
+from tengen.data.build import build_dataset
+from tengen.data.chunks import ColumnFiles
 from tengen.games.go.game import GAME
 from tengen.runs.files import append_line, write_atomically
 from tengen.runs.folder import RunDirectory, read_metrics
@@ -82,17 +82,18 @@ def test_a_full_tensorboard_log_is_named_and_holds_what_was_written(tmp_path: Pa
 
 
 @pytest.fixture
-def games(tmp_path: Path) -> list[RecordFile]:
+def games(tmp_path: Path) -> None:
     """Games that have been packed once, so that what reads them is compiled, and kept, before the disk is full."""
-    made = [RecordFile(f"{seed}.sgf", record(seed, 9, 60)) for seed in range(5)]
-    pack_chunk(tmp_path / "before.arrow", made)
-    return made
+    (tmp_path / "games").mkdir()
+    for seed in range(5):
+        (tmp_path / f"games/{seed}.sgf").write_bytes(record(seed, 9, 60))
+    build_dataset([tmp_path / "games"], tmp_path / "before", workers=1)
 
 
-def test_chunks_and_columns_are_named(games: list[RecordFile], tmp_path: Path, full_disk: None) -> None:
+def test_chunks_and_columns_are_named(games: None, tmp_path: Path, full_disk: None) -> None:
     with pytest.raises(OSError) as caught:
-        pack_chunk(tmp_path / "000000-000000.arrow", games)
-    assert caught.value.filename == str(tmp_path / "000000-000000.arrow")
+        build_dataset([tmp_path / "games"], tmp_path / "out", workers=1)
+    assert caught.value.filename == str(tmp_path / "out/building/000000-000000.arrow")
     columns = ColumnFiles(pa.schema([("moves", pa.large_list(pa.uint16()))]), tmp_path)
     batch = pa.RecordBatch.from_arrays([pa.array([[1] * 3000], pa.large_list(pa.uint16()))], ["moves"])
     with pytest.raises(OSError) as caught:

@@ -1,9 +1,8 @@
 """Two processes at one folder, a worker that dies, and a clock that jumps."""
 
+import os
 import re
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,15 @@ import pytest
 
 import tengen
 from tengen.arena.results import MatchFolder
-from tengen.data import build
-from tengen.data.build import BuildError, build_dataset
+from tengen.data.archives import RecordFile
+from tengen.data.build import build_dataset
 from tengen.data.download import Manifest
 from tengen.games.go.game import GAME
 from tengen.runs.files import sole_use
 from tengen.runs.folder import RunDirectory
 from tengen.solve.endgame_build import build_tables
+from tengen.workers.calls import WorkerError, Workers
+from tengen.workers.local import ProcessWorkers
 
 from ..data.packed_games import records, tar
 
@@ -43,27 +44,19 @@ def test_the_second_one_is_refused(name: str, tmp_path: Path) -> None:
             second(folder)
 
 
-def test_a_worker_of_a_build_that_dies_ends_it_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class DyingPool:
-        def __init__(self, *given: Any, **settings: Any) -> None:
-            """As `ProcessPoolExecutor`."""
+class DyingPacker:
+    def pack(self, path: str, records: list[RecordFile]) -> None:
+        os._exit(3)
 
-        def __enter__(self) -> "DyingPool":
-            return self
 
-        def __exit__(self, *error: object) -> None:
-            """Nothing to end."""
+def dying_workers(count: int, make: object, arguments: Callable[[int], tuple[Any, ...]], niceness: int) -> Workers:
+    return ProcessWorkers(count, DyingPacker, arguments, niceness)
 
-        def submit(self, *call: Any) -> "Future[None]":
-            future: Future[None] = Future()
-            future.set_exception(BrokenProcessPool("killed"))
-            return future
 
+def test_a_worker_of_a_build_that_dies_ends_it_with_the_remedy(tmp_path: Path) -> None:
     sources = [tar(tmp_path / "a.tar.gz", records(2))]
-    with monkeypatch.context() as patch:
-        patch.setattr(build, "ProcessPoolExecutor", DyingPool)
-        with pytest.raises(BuildError, match=r"worker process has died: .* with fewer --workers"):
-            build_dataset(sources, tmp_path / "out", workers=2)
+    with pytest.raises(WorkerError, match=r"worker process has died \(exit code 3\): .* with fewer --workers"):
+        build_dataset(sources, tmp_path / "out", workers=2, worker_factory=dying_workers)
     assert build_dataset(sources, tmp_path / "out", workers=1).games == 2
 
 

@@ -18,7 +18,7 @@ from tengen.solve.leaf_search import LeafWorker, Solved, leaf_workers
 from tengen.solve.proof_tree import ProofTree, Search
 from tengen.solve.transposition_table import INFINITY, probe
 from tengen.workers.calls import Calls, WorkerError, Workers
-from tengen.workers.local import LocalWorkers
+from tengen.workers.local import ProcessWorkers
 
 START = go.State.new(3, "simple-go", komi=0.5)
 NINE = Claim(go.BLACK, 9)
@@ -27,8 +27,8 @@ NINE = Claim(go.BLACK, 9)
 @pytest.fixture
 def workers() -> Iterator[Workers]:
     """Two processes, whose tables are empty."""
-    with leaf_workers(LocalWorkers, 2, Solver(3, START.rules, 0.02)) as workers:
-        assert workers is not None
+    with leaf_workers(ProcessWorkers, 2, Solver(3, START.rules, 0.02)) as workers:
+        assert not isinstance(workers, int)
         yield workers
 
 
@@ -75,7 +75,7 @@ def test_a_worker_searches_as_a_thread_does_and_refutes_too() -> None:
 @pytest.mark.parametrize("elsewhere_first", [True, False])
 def test_a_search_goes_on_with_other_searchers(workers: Workers, elsewhere_first: bool) -> None:
     """From what was written alone, as in another run."""
-    first, then = (workers, None) if elsewhere_first else (None, workers)
+    first, then = (workers, 1) if elsewhere_first else (1, workers)
     _, begun = new_tree()
     with closing(begun.search(leaf_nodes=10, workers=first)) as searches:
         written = [json.dumps(search) for search in islice(searches, 5)]
@@ -91,7 +91,7 @@ def test_a_search_goes_on_with_other_searchers(workers: Workers, elsewhere_first
 @pytest.mark.parametrize("elsewhere", [True, False])
 def test_a_search_can_be_stopped_and_goes_on(elsewhere: bool) -> None:
     _, tree = new_tree()
-    searchers = Here() if elsewhere else None
+    searchers = Here() if elsewhere else 1
     assert list(tree.search(leaf_nodes=10, workers=searchers, stop=lambda: True)) == []
     with closing(tree.search(leaf_nodes=10, workers=searchers)) as searches:
         next(searches)
@@ -132,8 +132,8 @@ def test_a_worker_hears_once_what_the_tree_has_solved() -> None:
 
 
 def test_a_worker_that_fails_ends_the_search() -> None:
-    with leaf_workers(LocalWorkers, 1, Solver(3, START.rules, 0.02)) as workers:
-        assert workers is not None
+    with leaf_workers(ProcessWorkers, 1, Solver(3, START.rules, 0.02)) as workers:
+        assert not isinstance(workers, int)
         _, tree = new_tree(Claim(go.BLACK, 9))
         tree.claim = "no claim"  # type: ignore[assignment]
         with pytest.raises(WorkerError, match="AttributeError"):

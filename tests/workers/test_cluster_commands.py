@@ -20,29 +20,29 @@ from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory
 from tengen.workers.ray_workers import ray_hosts
 
 from ..two_nodes import two_nodes
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[Hosts]:
+def hosts() -> Iterator[WorkerFactory]:
     with two_nodes(__name__) as cluster:
         yield ray_hosts(cluster.address)
 
 
-def test_a_match_and_the_dataset_of_its_games(hosts: Hosts, tmp_path: Path) -> None:
+def test_a_match_and_the_dataset_of_its_games(hosts: WorkerFactory, tmp_path: Path) -> None:
     model = tmp_path / "own.safetensors"
     model.write_bytes(find_model("go5").read_bytes())
     match = Match(f"policy:{model},temperature=1", "random", GoOptions(5, komi=0.5), games=6)
-    there = run_match(match, tmp_path / "there", hosts=hosts)
+    there = run_match(match, tmp_path / "there", worker_factory=hosts)
     here = run_match(match, tmp_path / "here", workers=1)
     assert [(game.winner, game.moves) for game in there] == [(game.winner, game.moves) for game in here]
     for game in (tmp_path / "here" / "games").iterdir():
         assert (tmp_path / "there" / "games" / game.name).exists()
     build_dataset([tmp_path / "here"], tmp_path / "data-here", workers=1)
-    build_dataset([tmp_path / "here"], tmp_path / "data-there", hosts=hosts)
+    build_dataset([tmp_path / "here"], tmp_path / "data-there", worker_factory=hosts)
     names = [path.name for path in (tmp_path / "data-here").iterdir()]
     assert names
     for name in names:
@@ -53,7 +53,7 @@ def test_a_match_and_the_dataset_of_its_games(hosts: Hosts, tmp_path: Path) -> N
             assert (tmp_path / "data-here" / name).read_bytes() == (tmp_path / "data-there" / name).read_bytes()
 
 
-def test_games_of_generations_and_of_policy_gradient(hosts: Hosts, tmp_path: Path) -> None:
+def test_games_of_generations_and_of_policy_gradient(hosts: WorkerFactory, tmp_path: Path) -> None:
     config = preset_config("simple-go", {"size": 3, "komi": 0.5, "workers": 1})
     there, here = (GenerationFolder(tmp_path / name, 300, chunk=200) for name in ("there", "here"))
     assert list(there.play(play_by_workers(config, None, 1, hosts)))[-1] == 300
@@ -75,7 +75,7 @@ def test_games_of_generations_and_of_policy_gradient(hosts: Hosts, tmp_path: Pat
     assert np.array_equal(played.actions, again.actions)
 
 
-def test_the_solver(hosts: Hosts) -> None:
+def test_the_solver(hosts: WorkerFactory) -> None:
     state = go.State.new(5, "simple-go", komi=3.5)
     for word in "C3 C2 B2 B3 D2 C1 D1 C4 D3 D4".split():
         state = state.play(state.parse_move(word))

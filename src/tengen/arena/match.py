@@ -9,29 +9,31 @@ adds to them.
 
 import hashlib
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 
 import numpy as np
 
-from tengen._machine import cores
+from tengen._processes import end_all
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
-from tengen.agents.registry import load_agent, model_card
+from tengen.agents.registry import load_agent, model_card, spec_files, with_files
 from tengen.agents.training_conditions import warning
 from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
 from tengen.arena.results import GameResult, MatchFolder, Player, other
-from tengen.arena.workers import GameWorkers
 from tengen.games.game import Game, Record, get_game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
 from tengen.runs.files import SettingValue
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory, open_workers
+from tengen.workers.local import this_machine
+from tengen.workers.sent_files import SentFile
 
 Load = Callable[[str, int], Agent]
 """Makes the agent of a spec, with a seed for what is random in it."""
@@ -167,17 +169,17 @@ def run_match(
     workers: int | None = None,
     load: Load = load_agent,
     on_result: Callable[[GameResult], None] = lambda result: None,
-    hosts: Hosts | None = None,
+    worker_factory: WorkerFactory = this_machine,
 ) -> list[GameResult]:
     """Play all games that the folder does not hold yet; the results of all, in order.
 
     `workers` games are under way at once (default: as many as there are CPUs). `on_result` is called in this
     thread, for the games already there and then for each game when it has been saved. KeyboardInterrupt stops
     the match after the moves being thought about; the games under way are lost, the rest is in the folder.
-    An agent that cannot even start is an error before anything is written. With `hosts` the games are played by their
-    workers, on a cluster maybe; then `workers` is how many there are at most.
+    An agent that cannot even start is an error before anything is written. The games are played by workers of the
+    factory, on a cluster maybe; then `workers` is how many there are at most.
     """
-    [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result), hosts)
+    [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result), worker_factory)
     return results
 
 
@@ -186,7 +188,7 @@ def run_matches(
     workers: int | None = None,
     load: Load = load_agent,
     on_result: Callable[[int, GameResult], None] = lambda number, result: None,
-    hosts: Hosts | None = None,
+    worker_factory: WorkerFactory = this_machine,
 ) -> list[list[GameResult]]:
     """Play matches, each with its folder, in turn: two games of each, then two more of each, as `run_match` does.
 
@@ -209,9 +211,8 @@ def run_matches(
                 on_result(number, kept[number].results[game])
         missing = [(number, game) for number, game in games if game not in kept[number].results]
 
-        for (number, _), (result, text) in stack.enter_context(
-            _side_by_side([match for match, _ in matches], missing, workers, load, hosts)
-        ):
+        outcomes = _played([match for match, _ in matches], missing, workers or 0, load, worker_factory)
+        for (number, _), (result, text) in stack.enter_context(outcomes):
             kept[number].record(result, text)
             on_result(number, result)
         return [
@@ -219,20 +220,59 @@ def run_matches(
         ]
 
 
-def _side_by_side(
-    matches: Sequence[Match], games: Sequence[GameNumber], workers: int | None, load: Load, hosts: Hosts | None
-) -> AbstractContextManager[Iterator[tuple[GameNumber, Outcome]]]:
-    """Who plays the games: threads of this process, or workers of the hosts."""
+@contextmanager
+def _played(
+    matches: Sequence[Match], games: Sequence[GameNumber], workers: int, load: Load, factory: WorkerFactory
+) -> Iterator[Iterator[tuple[GameNumber, Outcome]]]:
+    """Games as they end: on this machine, or by workers that get with each the model files that its specs name."""
+    if not games:
+        yield iter(())
+        return
+    files = [() if factory is this_machine else _sent_files(match) for match in matches]
+    plain = [replace(match) for match in matches]  # without what they have computed
+    with open_workers(factory, workers, MatchPlayer, load, os.getpid()) as pool:
+        calls = pool.map("play", [(game, plain[game[0]], files[game[0]]) for game in games])
+        try:
+            yield calls.results()
+        except BaseException:
+            calls.cancel()
+            end_all()  # an engine that hangs would keep us waiting
+            raise
 
-    def play(number: GameNumber, stop: threading.Event) -> Outcome:
-        match = matches[number[0]]
-        return outcome_of(match, number[1], play_match_game(match, number[1], load, stop))
 
-    if hosts is None:
-        return GameWorkers(games, workers or cores(), play)
-    from tengen.arena.match_player import HostedGames
+class MatchPlayer:
+    """A worker that plays games of any matches."""
 
-    return HostedGames(matches, games, hosts, workers or 0)
+    in_threads = True  # engines are other processes, and kernels release Python's lock
+
+    def __init__(self, load: Load, rehearsed_in: int) -> None:
+        """`rehearsed_in`: the process in which all agents have been started before."""
+        self._load, self._elsewhere = load, rehearsed_in != os.getpid()
+        self._rehearsed: set[tuple[str, str]] = set()
+        self._stop = threading.Event()
+
+    def play(self, number: GameNumber, match: Match, files: tuple[tuple[str, str], ...]) -> tuple[GameNumber, Outcome]:
+        """Play a game; `files` has the path of each model here, by the path that specs name it by.
+
+        An agent that cannot start here, where nothing was rehearsed, is an error, not a lost game.
+        """
+
+        def load(spec: str, seed: int) -> Agent:
+            return self._load(with_files(spec, dict(files)), seed)
+
+        if self._elsewhere and (match.a, match.b) not in self._rehearsed:
+            rehearse([match], load)
+            self._rehearsed.add((match.a, match.b))
+        return number, outcome_of(match, number[1], play_match_game(match, number[1], load, self._stop))
+
+    def stop(self) -> None:
+        """End the game under way before its next move."""
+        self._stop.set()
+
+
+def _sent_files(match: Match) -> tuple[tuple[str, SentFile], ...]:
+    """The model files of a match, by the paths that its specs name them by."""
+    return tuple((path, SentFile(Path(path).expanduser())) for path in spec_files(match.a) + spec_files(match.b))
 
 
 def saved_results(match: Match, folder: Path) -> list[GameResult]:

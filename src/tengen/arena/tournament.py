@@ -26,7 +26,8 @@ from tengen.arena.standings import Standings, standings_of
 from tengen.arena.tournament_report import write_report
 from tengen.games.options import Options
 from tengen.runs.files import SettingValue
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory
+from tengen.workers.local import this_machine
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,11 @@ def run_tournament(
     load: Load = load_agent,
     on_result: Callable[[int, GameResult], None] = lambda pair, result: None,
     report_every: float = 60.0,
-    hosts: Hosts | None = None,
+    worker_factory: WorkerFactory = this_machine,
 ) -> Standings:
     """Play all games that the folder does not hold yet; the standings are in the folder, too.
 
-    `workers`, `hosts`, `on_result` (which gets the pair's place in `pairs`) and KeyboardInterrupt are as in
+    `workers`, `worker_factory`, `on_result` (which gets the pair's place in `pairs`) and KeyboardInterrupt are as in
     `run_match`. The report is written after a round if the last one is `report_every` seconds old, and at the end, also
     by Ctrl-C.
     """
@@ -165,7 +166,7 @@ def run_tournament(
         rounds = completed
 
     try:
-        run_matches(matches, workers, load, record, hosts)
+        run_matches(matches, workers, load, record, worker_factory)
     finally:
         if any(results):
             _report(tournament, folder, results)

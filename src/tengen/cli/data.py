@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tengen.cli.options import Cluster, cluster_hosts, group
+from tengen.cli.options import Cluster, group, worker_factory
 from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def build(
         def advance(now: BuildProgress) -> None:
             progress.update(f"{now.records:,} records", now.bytes / max(1, now.total_bytes))
 
-        built = build_dataset(paths, out, workers, advance, cluster_hosts(cluster))
+        built = build_dataset(paths, out, workers, advance, worker_factory(cluster))
     _show_built(Console(highlight=False), built)
 
 

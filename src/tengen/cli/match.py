@@ -22,9 +22,9 @@ from tengen.cli.options import (
     Workers,
     choose_game,
     choose_options,
-    cluster_hosts,
     formerly,
     given_options,
+    worker_factory,
 )
 from tengen.cli.progress import Progress
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tengen.arena.match import Match
     from tengen.arena.results import GameResult
     from tengen.arena.summary import MatchSummary, PlayerSummary
-    from tengen.workers.calls import Hosts
+    from tengen.workers.calls import WorkerFactory
 
 
 @formerly(json_file="json")
@@ -99,7 +99,7 @@ def match(
     folder = Path("matches") / plan.folder_name if out is None else out
     stopped = False
     try:
-        results = _play(plan, folder, workers, cluster_hosts(cluster))
+        results = _play(plan, folder, workers, worker_factory(cluster))
     except KeyboardInterrupt:
         results, stopped = saved_results(plan, folder), True
     summary = summarize(a, b, results)
@@ -115,7 +115,7 @@ def match(
         raise typer.Exit(130)
 
 
-def _play(plan: "Match", folder: Path, workers: int | None, hosts: "Hosts | None") -> "list[GameResult]":
+def _play(plan: "Match", folder: Path, workers: int | None, factory: "WorkerFactory") -> "list[GameResult]":
     """Run the match under a progress bar."""
     from tengen.arena.match import run_match
     from tengen.arena.summary import score_of
@@ -132,7 +132,7 @@ def _play(plan: "Match", folder: Path, workers: int | None, hosts: "Hosts | None
                 progress.say(f"game {result.game}: {result.result}, {result.reason}", "yellow")
 
         progress.update(f"0-0  {plan.games} games", 0.0)
-        return run_match(plan, folder, workers=workers, hosts=hosts, on_result=advance)
+        return run_match(plan, folder, workers=workers, worker_factory=factory, on_result=advance)
 
 
 def _show(console: "Console", plan: "Match", summary: "MatchSummary") -> None:

@@ -20,7 +20,7 @@ from tengen.runs.settings import described
 
 if TYPE_CHECKING:
     from tengen.games.game import Game
-    from tengen.workers.calls import Hosts
+    from tengen.workers.calls import Hosts, WorkerFactory
 
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -202,6 +202,13 @@ def hosts_at(cluster: str | None) -> "Hosts":
     from tengen.workers.local import LocalWorkers
 
     return cluster_hosts(cluster) or LocalWorkers
+
+
+def worker_factory(cluster: str | None) -> "WorkerFactory":
+    """The workers of the cluster at this address, or those of this machine."""
+    from tengen.workers.local import this_machine
+
+    return cluster_hosts(cluster) or this_machine
 
 
 def cluster_hosts(cluster: str | None, device: str = "cpu") -> "Hosts | None":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tengen.cli.options import Cluster, cluster_hosts, group
+from tengen.cli.options import Cluster, group, worker_factory
 from tengen.cli.progress import Progress, say_if_cold
 from tengen.cli.solve_agents import Komi, Rules, Size, generations, hold, judge
 
@@ -75,7 +75,6 @@ def go(
 
     say_if_cold()
 
-    from tengen._machine import cores
     from tengen.cli.solve_search import Effort, Screen, guided, open_tree, search_trees, show_replies
     from tengen.games import go as rules_of_go
     from tengen.runs.folder import RunDirectory, deferred_interrupts
@@ -93,7 +92,7 @@ def go(
         raise ValueError(
             f"--cluster is for 5x5: a board of {size}x{size} is solved whole on this machine, leave it out"
         )
-    hosts = cluster_hosts(cluster)
+    factory = worker_factory(cluster)
     folder = out or Path("solutions") / f"go{size}-{state.rules.name}-{state.komi:g}{_suffix(moves)}"
     settings: dict[str, str | int | float | bool] = {
         "size": size,
@@ -113,8 +112,8 @@ def go(
     ):
         solver = Solver(size, state.rules, memory * 2 / len(claims))
         trees = [open_tree(solver, state, one, hints, folder, console) for one in claims]
-        with leaf_workers(hosts, threads, solver) as workers, Progress() as progress:
-            effort = Effort(threads or cores(), leaf_nodes, nodes, workers)
+        with leaf_workers(factory, threads, solver) as workers, Progress() as progress:
+            effort = Effort(workers, leaf_nodes, nodes)
             proven = search_trees(solver, trees, folder, effort, Screen(progress, run, interrupted))
         for tree in trees:
             show_replies(tree, state, console)

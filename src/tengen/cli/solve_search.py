@@ -31,13 +31,12 @@ _SECONDS_BETWEEN_SAVES = 1800
 class Effort(NamedTuple):
     """How much may be searched."""
 
-    threads: int
+    workers: int | Workers
+    """How many threads search, or `LeafWorker`s elsewhere."""
     leaf_nodes: int
     """Of each search."""
     nodes: int | None
     """Of all together; None: until a claim is proven."""
-    workers: Workers | None = None
-    """`LeafWorker`s that search in place of threads."""
 
 
 @contextmanager
@@ -102,7 +101,7 @@ def search_trees(solver: Solver, trees: list[ProofTree], folder: Path, effort: E
 def _search(tree: ProofTree, folder: Path, effort: Effort, screen: Screen) -> None:
     """Search and write down each result, until it is time to save the table."""
     began = monotonic()
-    found = tree.search(effort.threads, effort.leaf_nodes, effort.nodes, effort.workers, screen.interrupted)
+    found = tree.search(effort.workers, effort.leaf_nodes, effort.nodes, screen.interrupted)
     with open(_tree_file(folder, tree.claim), "ab", buffering=0) as file, closing(found) as searches:
         for search in searches:
             append_line(file, json.dumps(search).encode("ascii"))

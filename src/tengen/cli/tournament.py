@@ -23,9 +23,9 @@ from tengen.cli.options import (
     Workers,
     choose_game,
     choose_options,
-    cluster_hosts,
     given_options,
     group,
+    worker_factory,
 )
 from tengen.cli.progress import Progress
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tengen.arena.results import GameResult
     from tengen.arena.standings import Standing, Standings
     from tengen.arena.tournament import Tournament
-    from tengen.workers.calls import Hosts
+    from tengen.workers.calls import WorkerFactory
 
 _IN_POINTS = 6  # up to so many agents the table gives points; of more there is room for percents
 _REFRESH = 1.0  # seconds between two tables
@@ -111,7 +111,7 @@ def agents(
     folder = Path("tournaments") / plan.folder_name if out is None else out
     stopped = False
     try:
-        standings = _play(plan, folder, workers, cluster_hosts(cluster))
+        standings = _play(plan, folder, workers, worker_factory(cluster))
     except KeyboardInterrupt:
         standings, stopped = plan.standings(saved_results(plan, folder)), True
     console = Console(highlight=False)
@@ -126,7 +126,7 @@ def agents(
         raise typer.Exit(130)
 
 
-def _play(plan: "Tournament", folder: Path, workers: int | None, hosts: "Hosts | None") -> "Standings":
+def _play(plan: "Tournament", folder: Path, workers: int | None, factory: "WorkerFactory") -> "Standings":
     """Run the tournament under a live table; without a terminal a line for each round."""
     from tengen.arena.tournament import run_tournament
 
@@ -154,7 +154,7 @@ def _play(plan: "Tournament", folder: Path, workers: int | None, hosts: "Hosts |
                 ratings = ", ".join(f"{one.name} {one.rating.elo:+.0f}" for one in plan.standings(results).players)
                 progress.say(f"Round {rounds} of {plan.games // 2}: {ratings}")
 
-        return run_tournament(plan, folder, workers=workers, hosts=hosts, on_result=advance)
+        return run_tournament(plan, folder, workers=workers, worker_factory=factory, on_result=advance)
 
 
 def _show(console: "Console", plan: "Tournament", standings: "Standings") -> None:

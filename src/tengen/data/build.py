@@ -7,27 +7,18 @@ At the end the chunks are merged, duplicates left out, and the work folder goes.
 """
 
 import json
-import multiprocessing
-import os
 import shutil
-import signal
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tengen._machine import cores
 from tengen.data.archives import RecordFile, RecordSource, find_sources
-from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, ChunkPacker, Merge, cut_into_chunks, pack_chunk
+from tengen.data.chunks import CHUNK_BYTES, CHUNK_RECORDS, ChunkPacker, Merge, cut_into_chunks
 from tengen.data.dataset import FORMAT, GAMES_FILE, SUMMARY_FILE, file_checksum
 from tengen.runs.files import make_folder, sole_use, write_atomically
-from tengen.workers.calls import Calls, Hosts
+from tengen.workers.calls import Calls, WorkerFactory, open_workers
+from tengen.workers.local import this_machine
 
 WORK_FOLDER: Final = "building"
 READER: Final = 1  # raise it when records are read differently: chunks of an older reader are not used
@@ -65,11 +56,11 @@ def build_dataset(
     out: Path,
     workers: int | None = None,
     on_progress: Callable[[BuildProgress], None] | None = None,
-    hosts: Hosts | None = None,
+    worker_factory: WorkerFactory = this_machine,
 ) -> Built:
     """Make (or finish) the dataset of all records under `paths` in the folder `out`.
 
-    With `hosts` their workers read the records, on a cluster maybe; then `workers` is how many there are at most.
+    Workers of the factory read the records, on a cluster maybe; `workers` is how many there are at most.
     """
     sources = find_sources(paths)
     make_folder(out)
@@ -81,7 +72,7 @@ def build_dataset(
             return done
         work = _open_work_folder(out, sources)
         reading = _Reading(sources, work, on_progress)
-        chunks = reading.run(workers, hosts)
+        chunks = reading.run(workers, worker_factory)
         header = {"format": FORMAT, "reader": READER}
         summary = Merge(chunks, work).into(out, header, _described(sources))
         shutil.rmtree(work)
@@ -143,44 +134,18 @@ class _Reading:
         self._before = self._records = 0  # bytes of all earlier sources, records
         self.resumed = 0
 
-    def run(self, workers: int | None, hosts: Hosts | None) -> list[list[Path]]:
+    def run(self, workers: int | None, factory: WorkerFactory) -> list[list[Path]]:
         """Make all chunks that are missing; the chunks of each source."""
         if workers is not None and workers < 1:
             raise BuildError(f"{workers} workers cannot work: give 1 or more")
-        if hosts is not None:
-            self._send(hosts, workers or 0)
-        elif workers == 1:
+        calls = Calls(0)
+        with open_workers(factory, workers or 0, ChunkPacker) as pool:
             for path, records in self._missing():
-                pack_chunk(path, records)
-        else:
-            self._share(workers or cores())
+                pool.map("pack", [(str(path), records)], calls)
+                while calls.unfinished > 2 * pool.count:
+                    _write(calls.collect(1.0))
+            _write(calls.results())
         return [[self._chunk(s, i) for i in range(self._count(s) or 0)] for s in range(len(self._sources))]
-
-    def _share(self, workers: int) -> None:
-        under_way: deque[Future[None]] = deque()
-        context = multiprocessing.get_context("spawn")
-        try:
-            with ProcessPoolExecutor(workers, context, initializer=_become_worker) as pool:
-                for path, records in self._missing():
-                    under_way.append(pool.submit(pack_chunk, path, records))
-                    if len(under_way) > 2 * workers:
-                        under_way.popleft().result()
-                for future in under_way:
-                    future.result()
-        except BrokenProcessPool:
-            remedy = "the same command goes on, with fewer --workers if memory ran out"
-            raise BuildError(f"a worker process has died: {remedy}") from None
-
-    def _send(self, hosts: Hosts, workers: int) -> None:
-        under_way: deque[Calls] = deque()
-        with closing(hosts(workers, ChunkPacker, lambda _: (), 0)) as pool:
-            pool.start()
-            for path, records in self._missing():
-                under_way.append(pool.map("pack", [(str(path), records)]))
-                if len(under_way) > 2 * pool.count:
-                    _write_chunks(under_way.popleft())
-            for calls in under_way:
-                _write_chunks(calls)
 
     def _missing(self) -> Iterator[tuple[Path, list[RecordFile]]]:
         for number, source in enumerate(self._sources):
@@ -221,20 +186,6 @@ class _Reading:
             self._on_progress(BuildProgress(self._before + position, self._total, self._records))
 
 
-def _write_chunks(calls: Calls) -> None:
-    while calls.unfinished:
-        for path, contents in calls.collect(1.0):
-            write_atomically(Path(path), contents)
-
-
-def _become_worker() -> None:
-    """In a worker: leave Ctrl-C to the parent, and end when the parent does, even if that was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
+def _write(chunks: Iterable[tuple[str, bytes]]) -> None:
+    for path, contents in chunks:
+        write_atomically(Path(path), contents)

@@ -5,7 +5,6 @@ A chunk depends on nothing but its records, and its file appears whole, by a ren
 
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,16 +41,8 @@ def cut_into_chunks(source: RecordSource) -> Iterator[tuple[list[RecordFile], in
         yield records, position
 
 
-def pack_chunk(path: Path, records: list[RecordFile]) -> None:
-    """Read a chunk of records and write its file; what a worker of this machine does."""
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    with naming(path):
-        write_table(partial, _packed(records))
-    move_into_place(partial, path)
-
-
 class ChunkPacker:
-    """A worker that cannot write the file of a chunk, for it may be on another machine."""
+    """A worker that reads records. It does not write the file of a chunk, because it may be on another machine."""
 
     def pack(self, path: str, records: list[RecordFile]) -> tuple[str, bytes]:
         """The file's path and what it is to hold."""

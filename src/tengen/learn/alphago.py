@@ -25,6 +25,7 @@ from tengen.runs.files import write_atomically
 from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, read_settings
 from tengen.runs.progress import RunProgress
 from tengen.workers.calls import Hosts
+from tengen.workers.local import this_machine
 
 if TYPE_CHECKING:
     from tengen.arena.summary import MatchSummary
@@ -283,7 +284,9 @@ def make_records(run: Run) -> Figures:
 
     config = run.config
     summary = _play(run, "records", config.teacher, config.teacher, config.teacher_games)
-    built = build_dataset([run.path / "records"], run.data, workers=config.workers or None, hosts=run.hosts)
+    built = build_dataset(
+        [run.path / "records"], run.data, workers=config.workers or None, worker_factory=run.hosts or this_machine
+    )
     return {"teacher": config.teacher, "games": built.games, "positions": built.positions, "moves": summary.mean_moves}
 
 
@@ -424,7 +427,11 @@ def play_ablation(run: Run) -> Figures:
         run.say(played / wanted, f"{played:,} of {wanted:,} games")
 
     standings = run_tournament(
-        tournament, run.path / "ablation", workers=config.workers or None, on_result=show, hosts=run.hosts
+        tournament,
+        run.path / "ablation",
+        workers=config.workers or None,
+        on_result=show,
+        worker_factory=run.hosts or this_machine,
     )
     return {
         "seconds": config.ablation_seconds,
@@ -467,7 +474,13 @@ def _play(run: Run, folder: str, a: str, b: str, games: int) -> "MatchSummary":
         run.say(played / games, f"{played:,} of {games:,} games")
 
     match = Match(a, b, _options(run.config), games, run.config.seed)
-    results = run_match(match, run.path / folder, workers=run.config.workers or None, on_result=show, hosts=run.hosts)
+    results = run_match(
+        match,
+        run.path / folder,
+        workers=run.config.workers or None,
+        on_result=show,
+        worker_factory=run.hosts or this_machine,
+    )
     return summarize(a, b, results)
 
 

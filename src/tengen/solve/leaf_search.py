@@ -2,19 +2,20 @@
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
-from typing import Final, NamedTuple, Protocol
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen._machine import cores
 from tengen.games.go.rules import RuleSet
 from tengen.solve import dfpn
 from tengen.solve.dfpn import COUNT, DELTA, KEY, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver
 from tengen.solve.transposition_table import store
-from tengen.workers.calls import Calls, Hosts, Workers
+from tengen.workers.calls import Calls, WorkerFactory, Workers, open_workers
+from tengen.workers.local import this_machine
 
 WAIT: Final = 1.0  # seconds after which whoever waits for a leaf may look up, for Ctrl-C
 _LATELY: Final = 2048  # solved positions, of which tables elsewhere hear
@@ -29,58 +30,6 @@ class Found(NamedTuple):
     rank: int
     children: list[list[int]]
     """Rows of `dfpn.expand`, with the numbers that the search has left in its table; none if the leaf is solved."""
-
-
-class LeafSearchers(Protocol):
-    """Those who search leaves side by side."""
-
-    @property
-    def count(self) -> int:
-        """How many leaves they search at a time."""
-        ...
-
-    def begin(self, leaf: Node, nodes: int) -> None:
-        """Have a leaf searched for at most so many nodes."""
-        ...
-
-    def collect(self) -> list[tuple[int, Found]]:
-        """Searches that are done, with the keys of their leaves; waits at most a second for one."""
-        ...
-
-    def close(self) -> None:
-        """No more is wanted of them."""
-        ...
-
-
-class LeafThreads:
-    """Threads of this process, with one table."""
-
-    def __init__(self, count: int, table: NDArray[np.int64], question: dfpn.Question) -> None:
-        self.count = count
-        self._table, self._question = table, question
-        self._pool = ThreadPoolExecutor(count)
-        self._idle = [dfpn.new_workspace() for _ in range(count)]
-        self._under_way: dict[Future[Found], tuple[int, dfpn.Workspace]] = {}
-
-    def begin(self, leaf: Node, nodes: int) -> None:
-        """Give a leaf to a thread that has nothing to do."""
-        work = self._idle.pop()
-        future = self._pool.submit(search_leaf, work, self._table, self._question, leaf, nodes)
-        self._under_way[future] = leaf[KEY], work
-
-    def collect(self) -> list[tuple[int, Found]]:
-        """What threads have finished."""
-        done, _ = wait(self._under_way, WAIT, FIRST_COMPLETED)
-        found = []
-        for future in done:
-            key, work = self._under_way.pop(future)
-            self._idle.append(work)
-            found.append((key, future.result()))
-        return found
-
-    def close(self) -> None:
-        """Wait for those under way; of what they find the table keeps the most part."""
-        self._pool.shutdown()
 
 
 def search_leaf(
@@ -120,10 +69,11 @@ class Solved:
         return self._count, np.array(self._rows, np.int64).reshape(-1, 5)
 
 
-# ------------------------------------------------------ workers in other processes, on a cluster maybe
-# Each worker has a table of its own. With a leaf it gets the positions that the tree has solved lately, and it returns,
-# beside the numbers, the proofs that it has found. The tree's table keeps them, so that the certificate can be made
-# without searching them again: that would be the work of many machines for one.
+# ------------------------------------------------------------------------------------------ workers
+# Threads of this process search in the table of the tree. A worker elsewhere has its own table: with a leaf it gets
+# the positions that the tree has solved lately, and it returns, beside the numbers, the proofs that it has found. The
+# tree's table keeps them, so that the certificate can be made without searching them again: that would be the work of
+# many machines for one.
 
 _QUICK: Final = 3  # a position of this rank or less is searched again in a moment, when the certificate is made
 _NODES_A_ROW: Final = 10  # of a search, so that its proofs stay small beside it
@@ -131,6 +81,18 @@ _MOST_SENT: Final = 1_000_000  # keys that a worker remembers for each claim
 
 Rows = NDArray[np.int64]
 """int64[n, 5]: key, phi, delta, work, rank of solved positions."""
+
+
+class LeafThread:
+    """Searches leaves in this process, with the tables of the solver."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver, self._work = solver, dfpn.new_workspace()
+
+    def search(self, claim: Claim, leaf: Node, nodes: int, solved: tuple[int, Rows]) -> tuple[int, Found, Rows]:
+        """As `LeafWorker.search`; the proofs are in the table already."""
+        found = search_leaf(self._work, self._solver.table(claim), self._solver.question(claim), leaf, nodes)
+        return leaf[KEY], found, np.zeros((0, 5), np.int64)
 
 
 class LeafWorker:
@@ -179,10 +141,10 @@ class LeafWorker:
 
 
 class LeafCalls:
-    """Calls of leaf workers: the searchers of one tree."""
+    """The calls that one tree makes of leaf workers."""
 
     def __init__(self, workers: Workers, claim: Claim, table: NDArray[np.int64], solved: Solved) -> None:
-        """`table` gets the proofs; `solved` is what the tree tells the workers."""
+        """`table` gets the proofs; `solved` is what the tree reports to the workers."""
         self._workers, self._claim, self._table, self._solved = workers, claim, table, solved
         self._calls = Calls(0)
 
@@ -192,11 +154,11 @@ class LeafCalls:
         return self._workers.count
 
     def begin(self, leaf: Node, nodes: int) -> None:
-        """Give a leaf to whichever worker is free."""
+        """Have a leaf searched for at most so many nodes, by whichever worker is free."""
         self._workers.map("search", [(self._claim, leaf, nodes, self._solved.packed())], self._calls)
 
     def collect(self) -> list[tuple[int, Found]]:
-        """What has come back."""
+        """Searches that are done, with the keys of their leaves; waits at most a second for one."""
         done = []
         for key, found, proofs in self._calls.collect(WAIT):
             put(self._table, proofs)
@@ -204,18 +166,20 @@ class LeafCalls:
         return done
 
     def close(self) -> None:
-        """Wait for nobody: what comes back now is lost."""
+        """Begin no more of them: what comes back now is lost."""
         self._calls.cancel()
 
 
 @contextmanager
-def leaf_workers(hosts: Hosts | None, count: int, solver: Solver) -> Iterator[Workers | None]:
-    """Leaf workers with tables as large as the solver's: at most so many, 0: one a core; none without hosts."""
-    if hosts is None:
-        yield None
+def leaf_workers(factory: WorkerFactory, count: int, solver: Solver) -> Iterator[int | Workers]:
+    """At most so many workers for `ProofTree.search`, 0: one per core. On this machine, their number: threads suffice.
+
+    Elsewhere they have tables as large as the solver's.
+    """
+    if factory is this_machine:
+        yield count or cores()
         return
-    with closing(hosts(count, LeafWorker, lambda _: (solver.size, solver.rules, solver.memory), 0)) as workers:
-        workers.start()
+    with open_workers(factory, count, LeafWorker, solver.size, solver.rules, solver.memory) as workers:
         yield workers
 
 

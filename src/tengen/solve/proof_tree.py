@@ -3,7 +3,7 @@
 `dfpn` alone runs on one core, and knows of a position only what its kernels count. The upper part of the tree decides
 where the work goes, and there are few of its positions, so that each can be looked at closely: a *guide*, such as a
 value network, tells how likely each move wins. The leaves are searched side by side, in threads that share one table,
-or by workers elsewhere (`leaf_search`, `leaf_workers`).
+or by workers elsewhere (`leaf_search`).
 
 With phi and delta as in `dfpn`, and children c of n,
 
@@ -20,7 +20,7 @@ proven before them, so a proof never goes round in circles.
 import math
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -30,9 +30,10 @@ from tengen.games import go
 from tengen.solve import dfpn
 from tengen.solve.dfpn import DELTA, KEY, MOVE, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver, node_of, point_of
-from tengen.solve.leaf_search import Found, LeafCalls, LeafSearchers, LeafThreads, Solved, children_of
+from tengen.solve.leaf_search import Found, LeafCalls, LeafThread, Solved, children_of
 from tengen.solve.transposition_table import HIGHEST_RANK, INFINITY, store
-from tengen.workers.calls import Workers
+from tengen.workers.calls import Workers, open_workers
+from tengen.workers.local import ThreadWorkers
 
 _GROWTH: Final = 2.3  # how much more work a position with one stone less is, measured on 5x5
 _SURE: Final = 0.99  # no guide is trusted more than this
@@ -128,26 +129,25 @@ class ProofTree:
 
     def search(
         self,
-        threads: int = 1,
+        workers: int | Workers = 1,
         leaf_nodes: int = 50_000,
         nodes: int | None = None,
-        workers: Workers | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Generator[Search, None, None]:
         """Search leaves until the claim is decided; yields each when it is done, while others are under way.
 
-        `nodes` limits all of them together. `workers`: `LeafWorker`s that search in place of threads. `stop` is asked
-        again and again whether to leave it at that. Those under way are then lost to the tree, as when the iterator is
-        closed; threads are waited for.
+        `workers`: how many threads of this process search, or `LeafWorker`s in other ones. `nodes` limits all searches
+        together. `stop` is asked again and again whether to leave it at that. Those under way are then lost to the
+        tree, as when the iterator is closed; threads are waited for.
         """
         started, under_way = self._searched, dict[int, list[int]]()
         for node in self.nodes.values():
             node.busy = 0  # an iterator may have been closed before
-        if workers is None:
-            searchers: LeafSearchers = LeafThreads(threads, self._table, self._question)
-        else:
+        with ExitStack() as stack:
+            if isinstance(workers, int):
+                workers = stack.enter_context(open_workers(ThreadWorkers, workers, LeafThread, self._solver))
             searchers = LeafCalls(workers, self.claim, self._table, self._solved)
-        with closing(searchers):
+            stack.callback(searchers.close)
             while self.verdict is None and not stop():
                 room = nodes is None or self._searched - started + leaf_nodes * len(under_way) < nodes
                 path = self._select() if len(under_way) < searchers.count and room else None

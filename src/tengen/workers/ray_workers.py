@@ -6,11 +6,13 @@ constructor and so its seed: another one with the next number takes its place, a
 is delivered by the one actor that had the call last, so nothing comes twice.
 """
 
+import os
+import platform
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -19,10 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import tengen
-from tengen.workers.calls import Calls, Hosts, Task, WorkerError
-from tengen.workers.ray_actor import RayActor
+from tengen.workers.calls import Calls, Task, WorkerError, WorkerFactory
 from tengen.workers.ray_cluster import check_address, joined
-from tengen.workers.sent_files import SentFile, StoredFile, read_contents, replace_files
+from tengen.workers.sent_files import Contents, SentFile, StoredFile, keep_contents, read_contents, replace_files
 
 _LOSSES: Final = 3  # times that a call may be lost with its worker
 _FAILED_STARTS: Final = 12  # in a row, after which it is not the fault of the nodes
@@ -31,7 +32,7 @@ _FIRST_SECONDS: Final = 600.0  # for the first worker: a node that is cold and b
 _FILES: Final = 16  # whose contents are held in the object store for calls to come
 
 
-def ray_hosts(address: str, unit: str = "CPU") -> Hosts:
+def ray_hosts(address: str, unit: str = "CPU") -> WorkerFactory:
     """Makes workers on the cluster at this address: one for each CPU, or GPU, that its nodes have."""
     check_address(address)
     return partial(RayWorkers, address, unit)
@@ -69,7 +70,7 @@ class RayWorkers:
         arguments: Callable[[int], tuple[Any, ...]],
         niceness: int = 0,
     ) -> None:
-        """At most `count` workers, with 0 one for each unit (CPU or GPU) of the cluster; else as `LocalWorkers`."""
+        """At most `count` workers, with 0 one for each unit (CPU or GPU) of the cluster; else as `ProcessWorkers`."""
         self._unit = unit
         self._address, self._most, self._make, self._arguments = address, count, make, arguments
         self._niceness = niceness
@@ -233,7 +234,7 @@ class RayWorkers:
         else:
             given.task.calls.deliver(
                 WorkerError(
-                    f"a call was lost {given.losses + 1} times with its worker ({why}): the same command goes on"
+                    f"a call was lost {given.losses + 1} times with its worker ({why}): run the same command to resume"
                 )
             )
 
@@ -246,7 +247,7 @@ class RayWorkers:
 
     def _fail(self, text: str) -> None:
         """Nothing works any more: this is the answer to all calls."""
-        self._error = WorkerError(f"{text}: the same command goes on, with or without --cluster")
+        self._error = WorkerError(f"{text}: run the same command to resume, with or without --cluster")
         for worker in self._workers.values():
             if worker.task is not None:
                 worker.task.task.calls.deliver(self._error)
@@ -287,3 +288,63 @@ class RayWorkers:
 
 def _words(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+# ---------------------------------------------------------------------------------- in the cluster
+
+
+class RayActor:
+    """Hosts one worker. Errors of the worker come back as text, so that all others are Ray's."""
+
+    def __init__(
+        self,
+        version: str,
+        make: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        niceness: int,
+        files: Mapping[str, list[Any]],
+    ) -> None:
+        """The worker will be make(*arguments); `files` as in `call`."""
+        self._version, self._make, self._arguments, self._files = version, make, arguments, files
+        self._worker: Any = None
+        if niceness and hasattr(os, "nice"):
+            os.nice(niceness)
+
+    def ready(self) -> tuple[bool, str]:
+        """Make the worker: True and the node it is on, or False and what is wrong."""
+        if tengen.__version__ != self._version:
+            there = f"{platform.node()} has tengen {tengen.__version__}, not {self._version}"
+            return False, f"{there}: install the same version on all nodes"
+        try:
+            self._worker = self._make(*_with_paths(self._arguments, self._files))
+        except Exception as error:
+            return False, f"{type(error).__name__}: {error}"
+        import ray
+
+        return True, ray.get_runtime_context().get_node_id()
+
+    def call(self, method: str, arguments: tuple[Any, ...], files: Mapping[str, list[Any]]) -> tuple[bool, Any]:
+        """True and what the method returns, or False and what it raised.
+
+        files: for the digest of each `StoredFile` in the arguments, a list of the one reference to its contents.
+        """
+        given = _with_paths(arguments, files)
+        try:
+            return True, getattr(self._worker, method)(*given)
+        except Exception as error:
+            return False, f"{type(error).__name__}: {error}"
+
+
+def _with_paths(arguments: tuple[Any, ...], files: Mapping[str, list[Any]]) -> tuple[Any, ...]:
+    """The arguments with paths of this machine."""
+    import ray
+
+    def fetch(stored: StoredFile) -> str:
+        def contents() -> Contents:
+            found: Contents = ray.get(files[stored.digest][0])
+            return found
+
+        return str(keep_contents(stored, contents))
+
+    given: tuple[Any, ...] = replace_files(arguments, StoredFile, fetch)
+    return given
