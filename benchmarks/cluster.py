@@ -30,7 +30,7 @@ from tengen.learn.zero_trainer import ZeroTrainer
 from tengen.nets.bundled import find_model
 from tengen.workers.calls import Workers
 from tengen.workers.local import ProcessWorkers
-from tengen.workers.ray_workers import ray_hosts
+from tengen.workers.ray_workers import ray_cluster
 
 MODEL = find_model("go9-selfplay")
 BACKEND = "fastest"
@@ -80,7 +80,7 @@ def play(config: ZeroConfig, address: str, pairs: int, positions: int) -> None:
     """
     spec, settings = config.game_spec(), replace(config.self_play(), slots=64)  # fewer games: they end sooner
     pools: dict[str, Workers] = {}
-    for name, hosts in (("processes", ProcessWorkers), ("Ray actors", ray_hosts(address))):
+    for name, hosts in (("processes", ProcessWorkers), ("Ray actors", ray_cluster(address))):
         pools[name] = hosts(WORKERS, ZeroWorker, lambda number: (spec, settings, number + 1), 0)
         pools[name].start()
     rounds: dict[str, list[tuple[int, int, float]]] = {name: [] for name in pools}
@@ -118,7 +118,7 @@ def take_in(config: ZeroConfig, address: str, rounds: int, cores: int) -> None:
     print(f"a model                      {MODEL.stat().st_size:10,} bytes (stored in 16 bits; 32 in a run: twice that)")
     print(f"a position on its way        {size:10,.0f} bytes", flush=True)
     pace = WORKERS * count / (cores * per_core)
-    hosts = ray_hosts(address)
+    hosts = ray_cluster(address)
     for name, call_seconds in ((f"{cores} cores", pace), ("all they can", 0.0)):
         workers = hosts(WORKERS, Replayer, lambda _, each=call_seconds: (played, each), 0)
         with tempfile.TemporaryDirectory() as folder, closing(workers):

@@ -16,7 +16,7 @@ ray = pytest.importorskip("ray")
 from ray.cluster_utils import Cluster  # noqa: E402
 
 from tengen.workers.calls import Calls  # noqa: E402
-from tengen.workers.ray_cluster import HEALTH_CHECKS  # noqa: E402
+from tengen.workers.ray_workers import HEALTH_CHECKS  # noqa: E402
 
 SECONDS = 90.0  # for which a test waits for what must come
 _NODE = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_store_memory": 80 * 2**20}

@@ -239,7 +239,7 @@ def test_policies_duel_with_colours_balanced() -> None:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     learn_zero(toy_config(iterations=4, positions=40), tmp_path, hosts=StandInWorkers, report=False)
-    monkeypatch.setattr(duels, "LocalWorkers", StandInWorkers)
+    monkeypatch.setattr(duels, "ProcessWorkers", StandInWorkers)
     return tmp_path
 
 
@@ -251,7 +251,7 @@ def test_a_sample_of_generations_is_rated_once(run: Path, monkeypatch: pytest.Mo
     assert ratings[0].elo == 0 > ratings[2].elo > ratings[4].elo  # the stand-in's first model wins, 6 to 2
     assert (run / "ratings.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((run / "ratings.json").read_text())["duels"][0] == [0, 2, 6, 0, 2]  # wins, draws, losses
-    monkeypatch.setattr(duels, "LocalWorkers", None)  # nothing is left to play
+    monkeypatch.setattr(duels, "ProcessWorkers", None)  # nothing is left to play
     assert round_robin(run, 3, 8) == ratings
     with pytest.raises(TypeError):
         round_robin(run, 3, 10)  # another contest

@@ -12,8 +12,8 @@ from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
 from tengen.runs.folder import read_metrics
 from tengen.runs.progress import RunProgress
-from tengen.workers.calls import Hosts
-from tengen.workers.local import LocalWorkers
+from tengen.workers.calls import WorkerFactory
+from tengen.workers.local import ProcessWorkers
 
 NETWORK = "residual:blocks=1,filters=8,value=yes"
 
@@ -42,7 +42,7 @@ def stop_at(step: int) -> Any:
     return on_progress
 
 
-def check_group(tiny: Path, out: Path, hosts: Hosts) -> None:
+def check_group(tiny: Path, out: Path, hosts: WorkerFactory) -> None:
     """Two processes have the losses of one; stopped, one goes on, and then three."""
     config = make_config(tiny)
     learn_supervised(config, out / "one", report=False)
@@ -59,7 +59,7 @@ def check_group(tiny: Path, out: Path, hosts: Hosts) -> None:
 
 
 def test_processes_of_this_machine(tiny: Path, tmp_path: Path) -> None:
-    check_group(tiny, tmp_path, LocalWorkers)
+    check_group(tiny, tmp_path, ProcessWorkers)
 
 
 def test_parts_make_up_the_batch() -> None:
@@ -74,15 +74,15 @@ def test_parts_make_up_the_batch() -> None:
 
 
 @pytest.mark.long
-def test_nodes_of_a_cluster(tiny: Path, tmp_path: Path, cluster_hosts: Hosts) -> None:
+def test_nodes_of_a_cluster(tiny: Path, tmp_path: Path, cluster_hosts: WorkerFactory) -> None:
     check_group(tiny, tmp_path, cluster_hosts)
 
 
 @pytest.fixture
-def cluster_hosts() -> Iterator[Hosts]:
-    from tengen.workers.ray_workers import ray_hosts
+def cluster_hosts() -> Iterator[WorkerFactory]:
+    from tengen.workers.ray_workers import ray_cluster
 
     from ..two_nodes import two_nodes
 
     with two_nodes(__name__) as cluster:
-        yield ray_hosts(cluster.address)
+        yield ray_cluster(cluster.address)

@@ -11,7 +11,7 @@ import pytest
 from tengen.learn.replay import ChunkFolder
 from tengen.learn.zero import ZeroProgress, learn_zero
 from tengen.runs.folder import read_metrics
-from tengen.workers.ray_workers import ray_hosts
+from tengen.workers.ray_workers import ray_cluster
 
 from ..two_nodes import TwoNodes, two_nodes
 from .zero_stand_ins import toy_config
@@ -53,7 +53,7 @@ def test_a_run_goes_on_whatever_is_killed(cluster: TwoNodes, tmp_path: Path) -> 
             cluster.add()
 
     config = toy_config(iterations=4, positions=400, workers=0, duel_every=2, window_first=4000, window_most=4000)
-    last = learn_zero(config, tmp_path, disturb, hosts=ray_hosts(cluster.address), report=False)
+    last = learn_zero(config, tmp_path, disturb, hosts=ray_cluster(cluster.address), report=False)
     assert happened == ["worker", "node", "added"]
     assert last["generation"] == 4
     assert len(account(tmp_path)) == 4
@@ -64,8 +64,8 @@ def test_a_run_goes_on_whatever_is_killed(cluster: TwoNodes, tmp_path: Path) -> 
 
 def test_a_run_may_change_between_the_cluster_and_this_machine(cluster: TwoNodes, tmp_path: Path) -> None:
     config = toy_config(iterations=1, workers=1)
-    learn_zero(config, tmp_path, hosts=ray_hosts(cluster.address), report=False)
+    learn_zero(config, tmp_path, hosts=ray_cluster(cluster.address), report=False)
     assert learn_zero(config, tmp_path, iterations=2, report=False)["generation"] == 2
-    last = learn_zero(config, tmp_path, hosts=ray_hosts(cluster.address), iterations=3, report=False)
+    last = learn_zero(config, tmp_path, hosts=ray_cluster(cluster.address), iterations=3, report=False)
     assert last["generation"] == 3
     assert len(account(tmp_path)) == 3

@@ -21,7 +21,7 @@ from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
 from tengen.workers.calls import WorkerFactory
-from tengen.workers.ray_workers import ray_hosts
+from tengen.workers.ray_workers import ray_cluster
 
 from ..two_nodes import two_nodes
 
@@ -29,7 +29,7 @@ from ..two_nodes import two_nodes
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[WorkerFactory]:
     with two_nodes(__name__) as cluster:
-        yield ray_hosts(cluster.address)
+        yield ray_cluster(cluster.address)
 
 
 def test_a_match_and_the_dataset_of_its_games(hosts: WorkerFactory, tmp_path: Path) -> None:

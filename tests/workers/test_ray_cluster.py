@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tengen.workers.ray_cluster import HEALTH_CHECKS
+from tengen.workers.ray_workers import HEALTH_CHECKS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -8,8 +8,7 @@ import pytest
 
 import tengen
 from tengen.workers.calls import WorkerError
-from tengen.workers.ray_cluster import check_address
-from tengen.workers.ray_workers import RayActor, RayWorkers
+from tengen.workers.ray_workers import RayActor, RayWorkers, check_address
 from tengen.workers.sent_files import SentFile
 
 from ..two_nodes import TwoNodes, everything, two_nodes, wait_until

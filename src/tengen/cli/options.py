@@ -20,7 +20,7 @@ from tengen.runs.settings import described
 
 if TYPE_CHECKING:
     from tengen.games.game import Game
-    from tengen.workers.calls import Hosts, WorkerFactory
+    from tengen.workers.calls import WorkerFactory
 
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -197,11 +197,11 @@ Cluster = Annotated[
 ]
 
 
-def hosts_at(cluster: str | None) -> "Hosts":
+def hosts_at(cluster: str | None) -> "WorkerFactory":
     """Who makes workers: the cluster at this address, or this machine."""
-    from tengen.workers.local import LocalWorkers
+    from tengen.workers.local import ProcessWorkers
 
-    return cluster_hosts(cluster) or LocalWorkers
+    return cluster_hosts(cluster) or ProcessWorkers
 
 
 def worker_factory(cluster: str | None) -> "WorkerFactory":
@@ -211,11 +211,11 @@ def worker_factory(cluster: str | None) -> "WorkerFactory":
     return cluster_hosts(cluster) or this_machine
 
 
-def cluster_hosts(cluster: str | None, device: str = "cpu") -> "Hosts | None":
+def cluster_hosts(cluster: str | None, device: str = "cpu") -> "WorkerFactory | None":
     """Who makes workers on the cluster at this address, one for each device of this kind; None without a cluster."""
-    from tengen.workers.ray_workers import ray_hosts
+    from tengen.workers.ray_workers import ray_cluster
 
-    return None if cluster is None else ray_hosts(cluster, "CPU" if device == "cpu" else "GPU")
+    return None if cluster is None else ray_cluster(cluster, "CPU" if device == "cpu" else "GPU")
 
 
 JsonFile = Annotated[

@@ -24,7 +24,7 @@ from tengen._machine import cores
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, read_settings
 from tengen.runs.progress import RunProgress
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory
 from tengen.workers.local import this_machine
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Run:
     path: Path
     say: Callable[[float, str], None] = lambda done, text: None
     """Takes the share of the stage that is done, and the figures of the moment."""
-    hosts: Hosts | None = None
+    hosts: WorkerFactory | None = None
     """Who plays games and reads records, if not this machine."""
 
     @property
@@ -222,7 +222,7 @@ def learn_alphago(
     out: str | Path,
     on_progress: OnProgress = lambda _: None,
     *,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
     **settings: Any,
 ) -> dict[str, Figures]:
     """Go through all stages, or go on with the run in the directory `out`; returns the figures of each stage.

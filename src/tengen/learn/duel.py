@@ -38,7 +38,7 @@ from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, final
 from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
 from tengen.workers.calls import Calls, Workers
-from tengen.workers.local import LocalWorkers
+from tengen.workers.local import ProcessWorkers
 from tengen.workers.sent_files import SentFile
 
 RATINGS_FILE: Final = "ratings.json"
@@ -253,7 +253,7 @@ def round_robin(
     if lacking := [pair for pair in pairs if pair not in duels]:
         spec, self_play = config.game_spec(), config.self_play()
         models.backend = config.backend
-        hosts = LocalWorkers(workers, ZeroWorker, lambda number: (spec, self_play, number))
+        hosts = ProcessWorkers(workers, ZeroWorker, lambda number: (spec, self_play, number))
         with closing(hosts), deferred_interrupts() as interrupted:
             hosts.start()
             count = settings["simulations"]

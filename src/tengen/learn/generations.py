@@ -47,7 +47,7 @@ from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.runs.progress import RunProgress
 from tengen.search.generation_values import GenerationValues
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory
 
 _BETTER: Final = 0.98  # a network whose loss is above this share of a constant's is trained again
 _LOWER: Final = 1 / 3  # the rate of the next attempt, as a share
@@ -79,7 +79,7 @@ def learn_generations(
     config: GenerationsConfig,
     out: str | Path,
     on_progress: OnProgress = lambda _: None,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
 ) -> Mapping[str, Any]:
     """Make generations of value networks, or go on with the run in the directory `out`; returns the last generation's
     line of metrics. Ctrl-C ends the run: what is played and learned by then is kept. `hosts`: who plays, if not threads
@@ -123,7 +123,7 @@ class _Loop:
     """A run under way."""
 
     def __init__(
-        self, config: GenerationsConfig, run: RunDirectory, on_progress: OnProgress, hosts: Hosts | None
+        self, config: GenerationsConfig, run: RunDirectory, on_progress: OnProgress, hosts: WorkerFactory | None
     ) -> None:
         self.config, self.run_directory, self._on_progress, self._hosts = config, run, on_progress, hosts
         self.spec = config.spec()

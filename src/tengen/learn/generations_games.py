@@ -28,7 +28,7 @@ from tengen.search.generation_values import GenerationValues
 from tengen.search.policy_play import final_results
 from tengen.search.tree_play import TreePlay
 from tengen.search.value_play import ValuePlay, play_at_random
-from tengen.workers.calls import Hosts
+from tengen.workers.calls import WorkerFactory
 from tengen.workers.sent_files import SentFile
 
 CHUNK: Final = 4096
@@ -156,7 +156,9 @@ class GenerationWorker:
         return number, self._player.play(generation, number, count)
 
 
-def play_by_workers(config: GenerationsConfig, files: Generation | None, generation: int, hosts: Hosts) -> PlayChunks:
+def play_by_workers(
+    config: GenerationsConfig, files: Generation | None, generation: int, hosts: WorkerFactory
+) -> PlayChunks:
     """By workers of the hosts."""
     sent = [SentFile(file) if file else None for file in files or (None, None)]
 

@@ -40,7 +40,7 @@ from tengen.nets.bundled import find_model
 from tengen.nets.model_file import read_card
 from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import CHECKPOINT_FILE, FolderError, RunDirectory, deferred_interrupts, read_metrics
-from tengen.workers.calls import Hosts, Workers
+from tengen.workers.calls import WorkerFactory, Workers
 from tengen.workers.sent_files import SentFile
 
 _CALIBRATION: Final = 1024  # positions on which a model is calibrated for int8
@@ -76,7 +76,7 @@ def learn_reinforce(
     on_progress: OnProgress = lambda _: None,
     *,
     report: bool = True,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
     **settings: Any,
 ) -> Mapping[str, Any]:
     """Improve a policy by playing against earlier versions of itself, or go on with the run in the directory `out`;
@@ -129,7 +129,7 @@ def _spec(config: ReinforceConfig) -> GameSpec:
 
 
 @contextmanager
-def _workers(config: ReinforceConfig, hosts: Hosts | None) -> Iterator[int | Workers]:
+def _workers(config: ReinforceConfig, hosts: WorkerFactory | None) -> Iterator[int | Workers]:
     """Who plays: so many threads, or workers of the hosts."""
     if hosts is None:
         yield config.workers or cores()

@@ -45,8 +45,8 @@ from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import CHECKPOINT_FILE, RunDirectory
 from tengen.runs.progress import OnProgress, ignore_progress, reporting
-from tengen.workers.calls import Hosts, WorkerError
-from tengen.workers.ray_cluster import own_address
+from tengen.workers.calls import WorkerError, WorkerFactory
+from tengen.workers.ray_workers import own_address
 from tengen.workers.sent_files import SentFile
 
 OWNERSHIP_FILE: Final = "ownership.npy"
@@ -61,7 +61,7 @@ def learn_supervised(
     on_progress: OnProgress = ignore_progress,
     *,
     report: bool = True,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
     workers: int = 0,
     **settings: Any,
 ) -> dict[str, Any]:
@@ -342,7 +342,11 @@ class SupervisedMember:
 
 
 def train_as_group(
-    config: SupervisedConfig, run: RunDirectory, hosts: Hosts, workers: int, train: Callable[[SupervisedTrainer], Any]
+    config: SupervisedConfig,
+    run: RunDirectory,
+    hosts: WorkerFactory,
+    workers: int,
+    train: Callable[[SupervisedTrainer], Any],
 ) -> Any:
     """Train with `workers` processes, this one included; 0: one a core of the hosts. Returns what `train` does."""
     failures, reached = 0, -1
@@ -360,7 +364,7 @@ def train_as_group(
 
 
 @contextmanager
-def _led_group(config: SupervisedConfig, folder: Path, hosts: Hosts, workers: int) -> Iterator[Group]:
+def _led_group(config: SupervisedConfig, folder: Path, hosts: WorkerFactory, workers: int) -> Iterator[Group]:
     """A group that this process leads."""
     start = SentFile(find_model(config.start_from)) if config.start_from else ""
     arguments = config, SentFile(config.data), start

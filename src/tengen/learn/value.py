@@ -55,8 +55,8 @@ from tengen.runs.arrays import ArrayFolder
 from tengen.runs.folder import FolderError, RunDirectory, read_settings
 from tengen.runs.progress import OnProgress, RunProgress, ignore_progress, reporting
 from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for
-from tengen.workers.calls import Hosts, Workers
-from tengen.workers.local import LocalWorkers
+from tengen.workers.calls import WorkerFactory, Workers
+from tengen.workers.local import ProcessWorkers
 from tengen.workers.sent_files import SentFile
 
 GAMES_FOLDER: Final = "games"
@@ -73,7 +73,7 @@ def learn_value(
     config: ValueConfig,
     out: str | Path,
     on_progress: OnProgress = ignore_progress,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
 ) -> dict[str, Any]:
     """Play games and learn who wins from them, or resume the run in the directory `out`; returns the best validation.
 
@@ -394,7 +394,7 @@ def play_positions(
     workers: int = 1,
     chunk: int = CHUNK,
     on_progress: OnProgress = ignore_progress,
-    hosts: Hosts | None = None,
+    hosts: WorkerFactory | None = None,
 ) -> None:
     """Play until the folder holds so many games. It can be stopped at any time; the same call resumes.
 
@@ -422,7 +422,7 @@ def play_positions(
 
 @contextmanager
 def _played(
-    settings: PositionSettings, numbers: Iterator[int], workers: int, chunk: int, hosts: Hosts | None
+    settings: PositionSettings, numbers: Iterator[int], workers: int, chunk: int, hosts: WorkerFactory | None
 ) -> Iterator[Iterator[tuple[int, ValueGames]]]:
     """The chunks of these numbers; played in this process, or in the order in which workers have them ready."""
     if workers == 1 and hosts is None:
@@ -434,9 +434,9 @@ def _played(
         yield _collected(pool, numbers, chunk)
 
 
-def _pool(hosts: Hosts | None, workers: int, settings: PositionSettings) -> Workers:
+def _pool(hosts: WorkerFactory | None, workers: int, settings: PositionSettings) -> Workers:
     models = SentFile(find_model(settings.policy)), SentFile(find_model(settings.rl))
-    make = LocalWorkers if hosts is None else hosts
+    make = ProcessWorkers if hosts is None else hosts
     return make(0 if hosts else workers, player_of, lambda _: (settings, *models), 0)
 
 

@@ -45,8 +45,8 @@ from tengen.learn.replay import ChunkFolder, ReplayMemory, window_size
 from tengen.learn.selfplay import SelfPlayRound, SelfPlaySettings, ZeroWorker, round_figures
 from tengen.learn.settings import OPTIMIZERS, SCHEDULES
 from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, deferred_interrupts, read_metrics, read_settings
-from tengen.workers.calls import Hosts
-from tengen.workers.local import LocalWorkers
+from tengen.workers.calls import WorkerFactory
+from tengen.workers.local import ProcessWorkers
 
 if TYPE_CHECKING:
     from tengen.arena.statistics import Score
@@ -439,7 +439,7 @@ def learn_zero(
     out: str | Path,
     on_progress: OnProgress = lambda _: None,
     *,
-    hosts: Hosts = LocalWorkers,
+    hosts: WorkerFactory = ProcessWorkers,
     report: bool = True,
     **settings: Any,
 ) -> Mapping[str, Any]:
@@ -449,7 +449,7 @@ def learn_zero(
     `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run at once
     in self-play and duels, and after a step in training: a checkpoint is written, then KeyboardInterrupt goes on to the
     caller. With `report`, report.html is written at the end and now and then. `hosts` says who plays: processes of this
-    machine, or with `ray_hosts("auto")` a Ray cluster.
+    machine, or with `ray_cluster("auto")` a Ray cluster.
 
     >>> import tempfile
     >>> import tengen
@@ -546,7 +546,7 @@ class _Loop:
         self._on_progress: OnProgress = lambda _: None
         self._interrupted: Callable[[], bool] = lambda: False
 
-    def run(self, on_progress: OnProgress, hosts: Hosts) -> None:
+    def run(self, on_progress: OnProgress, hosts: WorkerFactory) -> None:
         """Round after round, until time or rounds are used up."""
         self._on_progress = on_progress
         if not self.completed and not self.generations.path(0).exists():

@@ -89,8 +89,6 @@ class Workers(Protocol):
 WorkerFactory = Callable[[int, Callable[..., Any], Callable[[int], tuple[Any, ...]], int], Workers]
 """Makes workers: how many (0: one per core), of which class, with which arguments each, how nice to other processes."""
 
-Hosts = WorkerFactory
-
 
 @contextmanager
 def open_workers(factory: WorkerFactory, count: int, make: Callable[..., Any], *arguments: Any) -> Iterator[Workers]:

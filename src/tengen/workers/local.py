@@ -224,6 +224,3 @@ def _leave_with_parent() -> None:
         parent.join()
         end_all()
         os._exit(1)
-
-
-LocalWorkers = ProcessWorkers

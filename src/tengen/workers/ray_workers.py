@@ -4,25 +4,35 @@ One thread of the driver has all the state; whatever happens (a call is asked fo
 or lost) reaches it as an event of one queue. An actor that is lost is never restarted by Ray, which would repeat its
 constructor and so its seed: another one with the next number takes its place, and its call is given out again. A result
 is delivered by the one actor that had the call last, so nothing comes twice.
+
+A cluster always has a named address, because Ray without one may find what another program left behind:
+
+    local        a cluster of this machine alone, which ends with this process
+    auto         the cluster that this machine is a node of (`ray start` was called here)
+    host:port    the cluster whose head is there (`ray start --head --port PORT` was called there)
 """
 
 import os
 import platform
 import queue
+import re
+import secrets
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import tengen
+from tengen._machine import cores
 from tengen.workers.calls import Calls, Task, WorkerError, WorkerFactory
-from tengen.workers.ray_cluster import check_address, joined
 from tengen.workers.sent_files import Contents, SentFile, StoredFile, keep_contents, read_contents, replace_files
 
 _LOSSES: Final = 3  # times that a call may be lost with its worker
@@ -32,7 +42,7 @@ _FIRST_SECONDS: Final = 600.0  # for the first worker: a node that is cold and b
 _FILES: Final = 16  # whose contents are held in the object store for calls to come
 
 
-def ray_hosts(address: str, unit: str = "CPU") -> WorkerFactory:
+def ray_cluster(address: str, unit: str = "CPU") -> WorkerFactory:
     """Makes workers on the cluster at this address: one for each CPU, or GPU, that its nodes have."""
     check_address(address)
     return partial(RayWorkers, address, unit)
@@ -290,11 +300,75 @@ def _words(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
+# ------------------------------------------------------------------------- joining a cluster
+
+HEALTH_CHECKS: Final = {
+    "health_check_initial_delay_ms": 2000,
+    "health_check_period_ms": 1000,
+    "health_check_timeout_ms": 3000,
+    "health_check_failure_threshold": 3,
+}
+"""Settings of a cluster's head by which a node that does not answer is given up after 12 s instead of a minute.
+
+`deploy/head.sh` gives the same to `ray start --head`.
+"""
+
+_LOOPBACK: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""At 0, Ray stays on 127.0.0.1 where it is given that; else it takes another address of this machine for it."""
+_HEAD: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}")
+
+
+def check_address(address: str) -> None:
+    """ValueError unless it is an address as above, and Ray is installed."""
+    if address not in ("local", "auto") and not _HEAD.fullmatch(address):
+        raise ValueError(f"{address[:60]!r} is no address of a cluster: give local, auto or HOST:PORT")
+    if find_spec("ray") is None:
+        raise ValueError("a cluster needs Ray: pip install 'tengen[cluster]'")
+
+
+def own_address() -> str:
+    """The address by which other nodes of the cluster reach this process; 127.0.0.1 outside of a cluster."""
+    ray = sys.modules.get("ray")
+    if ray is None or not ray.is_initialized():
+        return "127.0.0.1"
+    return str(ray.util.get_node_ip_address())
+
+
+@contextmanager
+def joined(address: str) -> Iterator[None]:
+    """Be a driver of the cluster; of the one that this process has joined already, if it has."""
+    check_address(address)
+    if address.rpartition(":")[0] in ("", "localhost", "127.0.0.1") and address != "auto":
+        os.environ.setdefault(_LOOPBACK, "0")  # read when Ray is imported
+    if address == "local" and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        # Other users of this machine cannot use it. Read at import, too: a Ray that is there already has no token.
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    own: dict[str, Any] = {}
+    if address == "local":
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
+        own = {"num_cpus": cores(), "_system_config": dict(HEALTH_CHECKS), "_node_ip_address": "127.0.0.1"}
+        own |= {"include_dashboard": False}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False, **own)
+    except Exception as error:  # of Ray's many kinds, OSError and RuntimeError among them
+        first = str(error).strip().partition("\n")[0]
+        raise WorkerError(f"no cluster at {address}: {first[:300]}; `ray status` shows what runs there") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
 # ---------------------------------------------------------------------------------- in the cluster
 
 
 class RayActor:
-    """Hosts one worker. Errors of the worker come back as text, so that all others are Ray's."""
+    """An actor with one worker. Errors of the worker come back as text, so that all others are Ray's."""
 
     def __init__(
         self,
