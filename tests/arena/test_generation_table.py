@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.arena import generation_table
-from tengen.arena.generation_match import PairResult, play_pairs
-from tengen.arena.generation_table import TableSettings, play_table
+from tengen.arena.generation_table import PairResult, TableSettings, play_pairs, play_table
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.game import open_batch

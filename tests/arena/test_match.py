@@ -9,8 +9,7 @@ import pytest
 
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.match import Match, first_of, opening, run_match
-from tengen.arena.results import GameResult
-from tengen.arena.summary import score_of, summarize
+from tengen.arena.results import GameResult, score_of, summarize
 from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import read_sgf
 from tengen.games.microchess.options import MicrochessOptions

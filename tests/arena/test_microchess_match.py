@@ -9,8 +9,7 @@ import pytest
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.game import play_game
 from tengen.arena.match import Match, first_of, opening, run_match
-from tengen.arena.results import GameResult, other
-from tengen.arena.summary import score_of, summarize
+from tengen.arena.results import GameResult, other, score_of, summarize
 from tengen.games import microchess
 from tengen.games.game import get_game
 from tengen.games.microchess import BLACK, WHITE, from_pgn

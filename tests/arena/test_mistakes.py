@@ -1,10 +1,10 @@
-"""Mistakes by the exact solver, on 3x3."""
+"""Mistakes, and games that are won, by the exact solver on 3x3."""
 
 import numpy as np
 import pytest
 
 from tengen.agents.registry import load_agent
-from tengen.arena.mistakes import find_mistakes
+from tengen.arena.mistakes import find_mistakes, play_won_games
 from tengen.games import go
 from tengen.games.go.rules import get_rules
 from tengen.solve.go_solver import Solver
@@ -42,3 +42,26 @@ def test_the_same_seed_gives_the_same_positions(solver: Solver) -> None:
     assert twice[0].won == twice[1].won
     moves = [np.array([mistake.move for mistake in found.thrown_away]) for found in twice]
     assert np.array_equal(*moves)
+
+
+def test_exact_play_wins_what_is_won_and_random_play_does_not(solver: Solver) -> None:
+    start = go.State.new(3, "simple-go", komi=3.5)
+    exact = load_agent("exact")
+    won = list(play_won_games(exact, exact, start, solver, 20, opening=(1, 3)))
+    assert all(game.held for game in won)
+    assert {game.player for game in won} == {go.BLACK, go.WHITE}
+    lost = list(play_won_games(load_agent("random", 1), exact, start, solver, 20, opening=(1, 3)))
+    assert sum(game.held for game in lost) < 20
+    for game in lost:
+        assert game.opening.move_number in (1, 2, 3)
+        assert solver.verdict(game.opening).winner == game.player
+        if game.mistake is not None:
+            assert not game.held
+            assert game.mistake.state.to_play == game.player
+            assert solver.verdict(game.mistake.state).winner == game.player
+
+
+def test_the_same_seed_gives_the_same_openings(solver: Solver) -> None:
+    start, exact = go.State.new(3, "simple-go", komi=3.5), load_agent("exact")
+    twice = [list(play_won_games(exact, exact, start, solver, 5, opening=(1, 3), seed=3)) for _ in range(2)]
+    assert [str(game.opening) for game in twice[0]] == [str(game.opening) for game in twice[1]]

@@ -11,8 +11,8 @@ import pytest
 from tengen.agents.agent import Agent, AgentError
 from tengen.arena.match import opening
 from tengen.arena.results import GameResult
-from tengen.arena.standings import Standings
 from tengen.arena.tournament import Entrant, Tournament, run_tournament, saved_results
+from tengen.arena.tournament_report import Standings
 from tengen.games.go.rules import GoOptions
 from tengen.games.tictactoe.game import GAME as TICTACTOE
 from tengen.runs.folder import FolderError

@@ -1,31 +1,53 @@
 """Cross tables of generations: every generation as the first player against every one as the second, random included.
 
-    crosstable-k3.5.json    settings and results; who finds it plays only the pairs that are missing
+    crosstable-k3.5.json    settings and results; the pairs in it are not played again
     crosstable-k3.5.csv     the first player's score in each pair, and averages
     crosstable-k3.5.png     the same as a heat map
 
-Files are replaced whole after each row, so that a table can be stopped at any time and goes on where it was. A pair has
-random numbers of its own: its result is the same whatever else is played.
+Files are replaced whole after each row, so that a table can be stopped at any time and is resumed. A pair has random
+numbers of its own: its result is the same whatever else is played.
+
+Generations play greedily, in lock-step (`play_pairs`). That is deterministic, so that every game begins with random
+moves (two in the Simple-Go lecture), the same ones for a pair and a seed whoever else plays.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from tengen.agents.training_conditions import suited_options
-from tengen.arena.generation_match import PairResult, play_pairs
 from tengen.arena.tournament_report import as_csv
+from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
 from tengen.games.options import Options
 from tengen.nets.generations import find_generation, generation_numbers
 from tengen.runs.files import write_atomically
 from tengen.search.generation_values import GenerationValues
+from tengen.search.leaves import LeafEvaluation
+from tengen.search.policy_play import final_results
+from tengen.search.value_play import ValuePlay
 
 RANDOM: Final = 0
 """The number of the generation that moves at random."""
+
+
+class PairResult(NamedTuple):
+    """Games of one generation as the first player against another as the second."""
+
+    wins: int
+    """Of the first player."""
+    draws: int
+    losses: int
+
+    @property
+    def score(self) -> float:
+        """Points of the first player a game."""
+        return (self.wins + 0.5 * self.draws) / max(1, self.wins + self.draws + self.losses)
 
 
 @dataclass(frozen=True)
@@ -150,7 +172,7 @@ def _write(folder: Path, table: GenerationTable, picture: bool = False) -> None:
     write_atomically(_file(folder, table.options, "json"), (json.dumps(found) + "\n").encode())
     write_atomically(_file(folder, table.options, "csv"), as_csv(table.rows()))
     if picture:
-        from tengen.arena.tournament_pictures import draw_generations
+        from tengen.arena.pictures import draw_generations
 
         write_atomically(_file(folder, table.options, "png"), draw_generations(table))
 
@@ -185,3 +207,33 @@ def _file(folder: Path, options: Options, suffix: str) -> Path:
 
 def _text(score: float, digits: int = 2) -> str:
     return "" if score != score else f"{score:.{digits}f}"
+
+
+def play_pairs(
+    game: BatchedGame,
+    players: Mapping[int, LeafEvaluation | None],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    games: int = 1000,
+    random_moves: int = 2,
+    seed: int = 1,
+) -> list[PairResult]:
+    """Play `games` games of each pair, all at once; a pair is the first player's generation and the second's.
+
+    `players`: the generations by number; None moves at random.
+    """
+    numbers = list(players)
+    play = ValuePlay(game, [players[number] for number in numbers])
+    count = games * len(pairs)
+    boards = game.allocate(count)
+    seats = [np.repeat([numbers.index(pair[side]) for pair in pairs], games) for side in (0, 1)]
+    sources = [np.random.default_rng((seed, *pair)) for pair in pairs]
+    running, move = np.ones(count, np.bool_), 0
+    while running.any():
+        uniform = np.concatenate([source.random(games) for source in sources])
+        at_random = np.full(count, move < random_moves)
+        actions = play.choose(boards, np.where(running, seats[move % 2], -1), at_random, uniform)
+        game.play(boards, actions)
+        running, move = actions >= 0, move + 1
+    results = final_results(game, boards, count).reshape(len(pairs), games)
+    return [PairResult(*(int((row == result).sum()) for result in (1, 0, -1))) for row in results]

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tengen.arena.match import Match, run_match
-from tengen.arena.summary import MatchSummary, summarize
+from tengen.arena.results import MatchSummary, summarize
 from tengen.games.game import get_game
 
 

@@ -22,8 +22,7 @@ from tengen.agents.registry import load_agent
 from tengen.arena.match import Load, Match, run_matches
 from tengen.arena.match import saved_results as saved_match
 from tengen.arena.results import GameResult, keep_settings
-from tengen.arena.standings import Standings, standings_of
-from tengen.arena.tournament_report import write_report
+from tengen.arena.tournament_report import Standings, standings_of, write_report
 from tengen.games.options import Options
 from tengen.runs.files import SettingValue
 from tengen.workers.calls import WorkerFactory

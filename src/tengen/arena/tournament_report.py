@@ -1,24 +1,121 @@
-"""The files that tell how a tournament stands. They are replaced whole, so they can be read at any time.
+"""The standings of a tournament (ratings with intervals, and who took how many points from whom), and their files.
 
 tournament.json    settings, ratings, pairs          tournament.html    all of it as a page that needs no other file
 ratings.csv        one line an agent                 ratings.png        ratings with 95% intervals
 crosstable.csv     points against each opponent      crosstable.png     scores against each opponent as a heat map
+
+The files are replaced whole, so they can be read at any time.
 """
 
 import csv
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from tengen._pages import render_page
-from tengen.arena.standings import Standing, Standings
-from tengen.arena.statistics import describe_elo
-from tengen.arena.summary import describe_time
+from tengen.arena.results import GameResult, MatchSummary, PlayerSummary, describe_time, finite, summarize
+from tengen.arena.statistics import Z95, Rating, Score, describe_elo, fit_ratings
 from tengen.runs.files import SettingValue, write_atomically
+
+
+@dataclass(frozen=True)
+class Forfeit:
+    """A game that an agent lost by an error or an illegal move."""
+
+    opponent: str
+    game: int
+    """Its number in the match of the two."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one agent does."""
+
+    name: str
+    spec: str
+    rating: Rating
+    """In Elo, against the anchor."""
+    score: Score
+    """All its games."""
+    as_first: Score
+    """Those in which it moved first."""
+    seconds_per_move: float
+    """NaN if it has not moved yet."""
+    forfeits: tuple[Forfeit, ...]
+
+    @property
+    def reach(self) -> float:
+        """Half of the 95% interval of the rating."""
+        return Z95 * self.rating.error
+
+
+@dataclass(frozen=True)
+class Standings:
+    """A tournament so far."""
+
+    players: tuple[Standing, ...]
+    """The highest rating first."""
+    table: Mapping[tuple[str, str], Score]
+    """By (name, opponent's name), both ways round."""
+    pairs: tuple[tuple[str, str], ...]
+    """Who meets whom: A and B of each match."""
+    anchor: str
+    """Name of the agent whose rating is 0."""
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        return sum(self.table[pair].games for pair in self.pairs)
+
+
+def standings_of(
+    specs: Mapping[str, str],
+    pairs: Sequence[tuple[str, str]],
+    results: Sequence[Sequence[GameResult]],
+    anchor: str,
+) -> Standings:
+    """The standings of agents, whose `specs` are given by their names, after the results of each pair of names.
+
+    Ratings are fitted to all games together, with a drawn game added to every pair: `ratings.py`.
+    """
+    summaries = [summarize(specs[a], specs[b], games) for (a, b), games in zip(pairs, results, strict=True)]
+    table: dict[tuple[str, str], Score] = {}
+    for (a, b), summary in zip(pairs, summaries):
+        table[a, b], table[b, a] = summary.a.score, summary.b.score
+    order = [anchor, *(name for name in specs if name != anchor)]
+    ratings = fit_ratings({pair: table[pair] for pair in pairs}, order)
+    players = [_standing(name, spec, ratings[name], pairs, summaries) for name, spec in specs.items()]
+    players.sort(key=lambda player: -player.rating.elo)
+    return Standings(tuple(players), table, tuple(pairs), anchor)
+
+
+def _standing(
+    name: str,
+    spec: str,
+    rating: Rating,
+    pairs: Sequence[tuple[str, str]],
+    summaries: Sequence[MatchSummary],
+) -> Standing:
+    sides: list[tuple[str, PlayerSummary]] = []
+    for (a, b), summary in zip(pairs, summaries):
+        if name in (a, b):
+            sides.append((b, summary.a) if name == a else (a, summary.b))
+    decisions = sum(side.decisions for _, side in sides)
+    return Standing(
+        name,
+        spec,
+        rating,
+        score=sum((side.score for _, side in sides), Score(0, 0)),
+        as_first=sum((side.as_first for _, side in sides), Score(0, 0)),
+        seconds_per_move=sum(side.seconds for _, side in sides) / decisions if decisions else math.nan,
+        forfeits=tuple(Forfeit(rival, game, reason) for rival, side in sides for game, reason in side.forfeits),
+    )
 
 
 def write_report(
@@ -32,7 +129,7 @@ def write_report(
     matches: Sequence[str],
 ) -> None:
     """Write all files. `games_wanted`: of each pair; `matches`: the folder of each pair's match, within `folder`."""
-    from tengen.arena.tournament_pictures import draw_crosstable, draw_ratings
+    from tengen.arena.pictures import draw_crosstable, draw_ratings
 
     pictures = {"ratings": draw_ratings(standings, title), "crosstable": draw_crosstable(standings)}
     for name, picture in pictures.items():
@@ -71,9 +168,9 @@ def _as_json(standings: Standings, matches: Sequence[str]) -> dict[str, Any]:
                 "wins": player.score.wins,
                 "losses": player.score.losses,
                 "draws": player.score.draws,
-                "score": _finite(player.score.mean),
-                "score_as_first": _finite(player.as_first.mean),
-                "seconds_per_move": _finite(player.seconds_per_move),
+                "score": finite(player.score.mean),
+                "score_as_first": finite(player.as_first.mean),
+                "seconds_per_move": finite(player.seconds_per_move),
                 "forfeits": [
                     {"opponent": one.opponent, "game": one.game, "reason": one.reason} for one in player.forfeits
                 ],
@@ -85,7 +182,7 @@ def _as_json(standings: Standings, matches: Sequence[str]) -> dict[str, Any]:
         counts = {"wins": score.wins, "losses": score.losses, "draws": score.draws}
         interval = list(score.interval)
         pairs.append(
-            {"a": a, "b": b, **counts, "score": _finite(score.mean), "score_interval": interval, "folder": match}
+            {"a": a, "b": b, **counts, "score": finite(score.mean), "score_interval": interval, "folder": match}
         )
     return {"anchor": standings.anchor, "games": standings.games, "agents": agents, "pairs": pairs}
 
@@ -178,7 +275,3 @@ def as_csv(rows: Iterable[Sequence[object]]) -> bytes:
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if math.isfinite(value) else ""
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

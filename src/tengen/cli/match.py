@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tengen.arena.match import Match
-    from tengen.arena.results import GameResult
-    from tengen.arena.summary import MatchSummary, PlayerSummary
+    from tengen.arena.results import GameResult, MatchSummary, PlayerSummary
     from tengen.workers.calls import WorkerFactory
 
 
@@ -91,7 +90,7 @@ def match(
     from rich.console import Console
 
     from tengen.arena.match import Match, saved_results
-    from tengen.arena.summary import summarize
+    from tengen.arena.results import summarize
 
     given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
     options = choose_options(choose_game(game, [a, b]), given, [a, b])
@@ -118,7 +117,7 @@ def match(
 def _play(plan: "Match", folder: Path, workers: int | None, factory: "WorkerFactory") -> "list[GameResult]":
     """Run the match under a progress bar."""
     from tengen.arena.match import run_match
-    from tengen.arena.summary import score_of
+    from tengen.arena.results import score_of
 
     with Progress() as progress:
         ended: list[GameResult] = []
@@ -161,7 +160,7 @@ def _table(title: str, players: tuple[str, str], summary: "MatchSummary") -> "Ta
     from rich.markup import escape
     from rich.table import Table
 
-    from tengen.arena.summary import describe_time
+    from tengen.arena.results import describe_time
 
     table = Table(title=title, title_justify="left")
     table.add_column("agent", overflow="fold")

@@ -143,8 +143,8 @@ def hold(
     say_if_cold()
 
     from tengen.agents.registry import load_agent
+    from tengen.arena.mistakes import WonGame, play_won_games
     from tengen.arena.statistics import wilson_interval
-    from tengen.arena.won_games import WonGame, play_won_games
     from tengen.games import go
     from tengen.games.go.sgf import write_sgf
     from tengen.solve.go_solver import Solver
@@ -219,8 +219,7 @@ def generations(
 
     from tengen.agents.registry import load_agent
     from tengen.arena.generation_table import run_options
-    from tengen.arena.mistakes import Mistakes, find_mistakes
-    from tengen.arena.mistakes_picture import draw_mistakes
+    from tengen.arena.mistakes import Mistakes, draw_mistakes, find_mistakes
     from tengen.games import go
     from tengen.games.game import get_game
     from tengen.nets.generations import generation_numbers

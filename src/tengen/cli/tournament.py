@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from tengen.arena.generation_table import GenerationTable
     from tengen.arena.results import GameResult
-    from tengen.arena.standings import Standing, Standings
     from tengen.arena.tournament import Tournament
+    from tengen.arena.tournament_report import Standing, Standings
     from tengen.workers.calls import WorkerFactory
 
 _IN_POINTS = 6  # up to so many agents the table gives points; of more there is room for percents
@@ -177,7 +177,7 @@ def _standings_table(plan: "Tournament", standings: "Standings") -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from tengen.arena.summary import describe_time
+    from tengen.arena.results import describe_time
 
     game = plan.matches[0].game.describe(plan.options)
     points = len(standings.players) <= _IN_POINTS

@@ -28,7 +28,7 @@ from tengen.workers.calls import WorkerFactory
 from tengen.workers.local import this_machine
 
 if TYPE_CHECKING:
-    from tengen.arena.summary import MatchSummary
+    from tengen.arena.results import MatchSummary
     from tengen.games.go.rules import GoOptions
     from tengen.learn.fast_policy import FastProgress
     from tengen.learn.reinforce import ReinforceProgress
@@ -464,7 +464,7 @@ def ablation(model: str | Path, seconds: float, *, value: str | Path = "", fast:
 def _play(run: Run, folder: str, a: str, b: str, games: int) -> "MatchSummary":
     """A match, saved and resumed in this folder of the run."""
     from tengen.arena.match import Match, run_match
-    from tengen.arena.summary import summarize
+    from tengen.arena.results import summarize
 
     played = 0
 

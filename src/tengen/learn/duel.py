@@ -24,8 +24,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.arena.ratings import Rating, fit_ratings, rating_against
-from tengen.arena.statistics import Score
+from tengen.arena.statistics import Rating, Score, fit_ratings, rating_against
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.registry import get_encoder
 from tengen.games.options import Options

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 from tengen._machine import cores
-from tengen.arena.generation_match import play_pairs
+from tengen.arena.generation_table import play_pairs
 from tengen.learn.distributed import find_device
 from tengen.learn.generations_config import FREE_GENERATION_SETTINGS, GenerationsConfig, read_config, usual_settings
 from tengen.learn.generations_games import (

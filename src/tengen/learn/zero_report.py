@@ -16,7 +16,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
-from tengen.arena.ratings import Rating
+from tengen.arena.statistics import Rating
 from tengen.games.game import get_game
 from tengen.games.options import Options
 from tengen.learn.replay import ChunkFolder

@@ -14,8 +14,7 @@ from typing import Any, Final
 from tengen.agents.agent import Agent, NeedsCheck
 from tengen.arena.game import OngoingGame
 from tengen.arena.match import Match, first_of, opening, result_of, written
-from tengen.arena.results import GameResult
-from tengen.arena.summary import summarize
+from tengen.arena.results import GameResult, summarize
 from tengen.games.game import get_game
 from tengen.games.state import FIRST
 from tengen.web.connection import Action, Connection, Message, problem_of

@@ -1,22 +1,23 @@
-"""Pictures of a tournament: ratings as bars with their intervals, and the cross table as a heat map."""
+"""Pictures of tournaments, cross tables and mistakes; only this file of the room needs Matplotlib."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from tengen._figures import BLUE, GREY, as_png, dress
-from tengen.arena.standings import Standings
 from tengen.arena.statistics import Score
 from tengen.games.game import get_game
 
 if TYPE_CHECKING:
     from tengen.arena.generation_table import GenerationTable
+    from tengen.arena.mistakes import Mistakes
+    from tengen.arena.tournament_report import Standings
 
 _LONGEST = 44  # characters of a name
 
 
-def draw_ratings(standings: Standings, title: str) -> bytes:
+def draw_ratings(standings: "Standings", title: str) -> bytes:
     """The ratings as a PNG, the highest on top."""
     players = standings.players
     figure = Figure(figsize=(9, 1.5 + 0.42 * len(players)), dpi=130, layout="constrained")
@@ -41,7 +42,7 @@ def draw_ratings(standings: Standings, title: str) -> bytes:
     return as_png(figure)
 
 
-def draw_crosstable(standings: Standings) -> bytes:
+def draw_crosstable(standings: "Standings") -> bytes:
     """Each agent's score against each other as a PNG: blue where it wins, red where it loses."""
     names = [player.name for player in standings.players]
     size = 0.72 * len(names)
@@ -71,6 +72,23 @@ def draw_generations(table: "GenerationTable") -> bytes:
     about = f"{game.describe(table.options)}; {table.settings.games:,} games a pair"
     about += f" after {table.settings.random_moves} random moves; averages in brackets"
     figure.axes[0].set_xlabel(about.replace("; ", "\n", 1), color=GREY, fontsize=9)
+    return as_png(figure)
+
+
+def draw_mistakes(found: Mapping[int, "Mistakes"], about: str) -> bytes:
+    """The share of won positions that each generation threw away, with 95% intervals, as a PNG."""
+    measured = {number: mistakes for number, mistakes in found.items() if mistakes.won}
+    figure = Figure(figsize=(8, 4.2), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    shares = [100 * mistakes.share for mistakes in measured.values()]
+    low, high = ([100 * mistakes.interval[side] for mistakes in measured.values()] for side in (0, 1))
+    axes.plot(list(measured), shares, color=BLUE, marker="o")
+    axes.fill_between(list(measured), low, high, color=BLUE, alpha=0.15, linewidth=0)
+    axes.set_xticks(list(measured), ["random" if number == 0 else str(number) for number in measured])
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("won positions thrown away, %", color=GREY, fontsize=9)
+    axes.set_xlabel(f"generation; {about}", color=GREY, fontsize=9)
+    dress(axes, "Games thrown away by the greedy move, by the exact solver")
     return as_png(figure)
 
 
