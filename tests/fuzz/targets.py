@@ -24,7 +24,7 @@ from tengen.nets.model_file import ModelCard, ModelFileError, read_card, read_mo
 from tengen.nets.network import build_network
 from tengen.nets.registry import describe_network, parse_network
 from tengen.serve.gtp import GtpServer
-from tengen.serve.kata_server import KataServer
+from tengen.serve.kata import KataServer
 from tengen.serve.uci import UciServer
 from tengen.web.app import WebConfig
 from tengen.web.connection import FAILED

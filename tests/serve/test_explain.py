@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.agents.agent import AgentError
+from tengen.agents.explanation import Panel, best_moves, explain_position
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games.game import Record, get_game
 from tengen.games.go import PASS
-from tengen.serve.explain import Panel, best_moves, explain_position
 from tengen.serve.explain_picture import draw_explanation, explanation_figure
 
 runner = CliRunner()

@@ -25,8 +25,7 @@ from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, from_gtp
 from tengen.games.go.rules import GoOptions
 from tengen.serve.gtp import COMMANDS, GtpServer
-from tengen.serve.gtp_game import handicap_places
-from tengen.serve.gtp_protocol import LONGEST_LINE, parse_line
+from tengen.serve.gtp_protocol import LONGEST_LINE, handicap_places, parse_line
 
 STANDARD = """protocol_version name version known_command list_commands quit boardsize clear_board komi play
 genmove undo time_settings time_left fixed_handicap place_free_handicap set_free_handicap loadsgf final_score

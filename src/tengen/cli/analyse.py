@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tengen.agents.analysis import Analyst
+    from tengen.agents.explanation import Panel
     from tengen.games.state import AnyState
-    from tengen.serve.explain import Panel
     from tengen.serve.review import Review
 
 EPILOGS = {
@@ -164,10 +164,10 @@ def explain(
     from rich.console import Console
 
     from tengen.agents.agent import NeedsCheck
+    from tengen.agents.explanation import explain_position
     from tengen.agents.registry import load_agent
     from tengen.games.game import game_of
     from tengen.runs.files import write_atomically
-    from tengen.serve.explain import explain_position
 
     target = _target(file, move, out)
     if not text:
@@ -271,7 +271,7 @@ def _move_table(state: "AnyState", panels: "list[Panel]") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from tengen.serve.explain import best_moves
+    from tengen.agents.explanation import best_moves
 
     numbered = [panel for panel in panels if panel.numbers]
     table = Table(box=box.SIMPLE_HEAD)

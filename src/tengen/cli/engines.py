@@ -148,7 +148,7 @@ def analysis(
     say_if_cold()
 
     from tengen.agents.registry import load_analyst
-    from tengen.serve.kata_server import KataServer
+    from tengen.serve.kata import KataServer
 
     specs = agent or ["alphago:alphago9", "alphago:go19,lambda=1", "zero:go5", "uct"]
     named = {spec: load_analyst(spec, seed) for spec in agent or ()}

@@ -21,6 +21,7 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tengen._figures import GREY, as_png, as_svg
+from tengen.agents.explanation import Panel
 from tengen.games.board_game import BoardGame
 from tengen.games.game import Game, game_of
 from tengen.games.go import BLACK
@@ -28,7 +29,6 @@ from tengen.games.go.coordinates import GTP_COLUMNS, star_points
 from tengen.games.microchess.board import BLACK_PIECE, FILES, RANKS, SQUARES
 from tengen.games.microchess.notation import FILE_NAMES, move_parts
 from tengen.games.state import FIRST, RESIGN, AnyState
-from tengen.serve.explain import Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,17 +32,23 @@ from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import write_sgf
 from tengen.search.status import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
-from tengen.serve.gtp_game import GtpClocks, cleanup_move, handicap_places, read_game, resumed, strings_of, under_rules
 from tengen.serve.gtp_protocol import (
     AnswerStream,
     Command,
     CommandReader,
+    GtpClocks,
     GtpError,
     argument,
     as_color,
     as_integer,
     as_number,
     as_vertex,
+    cleanup_move,
+    handicap_places,
+    read_game,
+    resumed,
+    strings_of,
+    under_rules,
 )
 
 Arguments = tuple[str, ...]

@@ -18,7 +18,7 @@ from tengen.agents.registry import load_analyst
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import from_gtp
-from tengen.serve.kata_server import KataServer
+from tengen.serve.kata import KataServer
 
 SMALL = {"rules": "tromp-taylor", "komi": 3.5, "boardXSize": 5, "boardYSize": 5, "maxVisits": 20}
 DOCUMENTED = (
