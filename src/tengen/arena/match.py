@@ -27,7 +27,7 @@ from tengen.agents.training_conditions import warning
 from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
 from tengen.arena.results import GameResult, MatchFolder, Player, other
-from tengen.games.game import Game, Record, get_game
+from tengen.games.game import AnyGame, Record, get_game
 from tengen.games.options import Options
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
 from tengen.runs.files import SettingValue
@@ -82,7 +82,7 @@ class Match:
             raise ValueError(f"{self.seconds} seconds per move are not possible: give more than 0")
 
     @property
-    def game(self) -> Game:
+    def game(self) -> AnyGame:
         """The game that is played."""
         return get_game(self.options.game)
 
@@ -367,7 +367,7 @@ def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:
     return agent
 
 
-def _comment(game: Game, turn: Turn) -> str:
+def _comment(game: AnyGame, turn: Turn) -> str:
     value = turn.decision.value
     chance = "" if value is None else f"{game.players[turn.player - 1]} wins {value:.1%}"
     return "\n".join(filter(None, (chance, turn.decision.note)))

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from tengen.games.batch import BatchedGame
-from tengen.games.game import Game
+from tengen.games.game import AnyGame
 from tengen.games.state import AnyState
 from tengen.search.alphabeta import AlphaBetaSearch
 
@@ -22,7 +22,7 @@ class Openings:
     as they last: it depends on those of the pairs before it.
     """
 
-    def __init__(self, game: Game, start: AnyState) -> None:
+    def __init__(self, game: AnyGame, start: AnyState) -> None:
         self._game, self._start = game, start
         self._known: dict[tuple[int, int], list[AnyState]] = {}
         self._fair: dict[int, bool] = {}

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from tengen.arena.statistics import Score, describe_elo
-from tengen.games.game import Game
+from tengen.games.game import AnyGame
 from tengen.runs.files import SettingValue, make_folder, remove_cut_off, settings_as_toml, write_atomically
 from tengen.runs.folder import FolderError, LineFile, compare_settings
 
@@ -83,7 +83,7 @@ def _checksum(text: str) -> str:
 class MatchFolder:
     """An open folder of a match; only one process can have it open."""
 
-    def __init__(self, path: Path, settings: Mapping[str, SettingValue], game: Game) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, SettingValue], game: AnyGame) -> None:
         """Make the folder, or open it again; FolderError if it belongs to another match."""
         self.path = path
         self._game = game

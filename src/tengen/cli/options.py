@@ -19,7 +19,7 @@ from tengen.runs.settings import BASIC as BASIC
 from tengen.runs.settings import described
 
 if TYPE_CHECKING:
-    from tengen.games.game import Game
+    from tengen.games.game import AnyGame, Game
     from tengen.workers.calls import WorkerFactory
 
 Config = TypeVar("Config")
@@ -140,7 +140,7 @@ def given_options(others: Sequence[str] | None, **given: Any) -> dict[str, Any]:
     return values
 
 
-def choose_game(name: str | None, specs: Sequence[str]) -> "Game":
+def choose_game(name: str | None, specs: Sequence[str]) -> "AnyGame":
     """The game of this name; without one, the game of the first agent that has a model, or Go."""
     from tengen.agents.registry import model_card
     from tengen.games.game import get_game
@@ -150,7 +150,7 @@ def choose_game(name: str | None, specs: Sequence[str]) -> "Game":
     return get_game(name)
 
 
-def choose_options(game: "Game", given: Mapping[str, Any], specs: Sequence[str]) -> Any:
+def choose_options(game: "Game[Any, Any]", given: Mapping[str, Any], specs: Sequence[str]) -> Any:
     """The options of a game: as given, else as the model of the first agent that has one was trained, else defaults."""
     from tengen.agents.registry import model_card
     from tengen.agents.training_conditions import suited_options

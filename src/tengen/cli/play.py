@@ -25,7 +25,7 @@ from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
     from tengen.agents.agent import Agent
-    from tengen.games.game import Game
+    from tengen.games.game import AnyGame
     from tengen.games.state import AnyState
 
 _EXAMPLES = (
@@ -134,7 +134,7 @@ def read_game(file: Path, name: str | None, given: Mapping[str, Any]) -> "AnySta
     return state
 
 
-def _bots(game: "Game", color: str | None, opponent: str) -> list[int]:
+def _bots(game: "AnyGame", color: str | None, opponent: str) -> list[int]:
     """The players that bots are."""
     from tengen.games.state import FIRST, SECOND, other_player
 
@@ -170,7 +170,7 @@ def _prepare_terminal() -> None:
             import readline  # noqa: F401  (importing it gives input() its line editing)
 
 
-def _last_game_file(game: "Game") -> Path:
+def _last_game_file(game: "AnyGame") -> Path:
     """Where a game is kept that was left without saving."""
     from tengen.runs.files import user_state
 

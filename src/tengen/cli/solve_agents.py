@@ -251,5 +251,5 @@ def generations(
     folder = run / "crosstable" if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "mistakes.csv", _mistakes_csv(named))
-    write_atomically(folder / "mistakes.png", draw_mistakes(found, get_game("go").describe(options)))
+    write_atomically(folder / "mistakes.png", draw_mistakes(found, get_game(options.game).describe(options)))
     console.print(f"Table and picture   {folder}", markup=False, soft_wrap=True)

@@ -7,12 +7,14 @@ One protocol for all games. Kernels write whole batches, from the arrays that se
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.game import Game, get_game
+from tengen.games.batch import GameArrays
+from tengen.games.game import AnyGame, get_game
+from tengen.games.state import AnyState
 
 
 class EncoderError(ValueError):
@@ -48,10 +50,12 @@ class Encoder(ABC):
         """How many feature planes a position has."""
         return len(self.meanings)
 
-    def encode(self, states: Sequence[Any]) -> NDArray[np.uint8]:
+    def encode(self, states: Sequence[AnyState]) -> NDArray[np.uint8]:
         """uint8[B, planes, H, W]: the planes of B states with the same options."""
         if not states:
             raise EncoderError("there is no state to encode")
+        if any(state.game != self.game for state in states):
+            raise EncoderError(f"the encoder {self.name} shows positions of {self.game} only")
         game = get_game(self.game)
         batch = game.batch(game.options_of(states[0]), self.past, self.ages)
         games = batch.allocate(len(states))
@@ -62,7 +66,7 @@ class Encoder(ABC):
         return out
 
     @abstractmethod
-    def encode_games(self, games: Any, count: int, out: NDArray[np.uint8]) -> None:
+    def encode_games(self, games: GameArrays, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, H, W], in C order."""
 
 
@@ -70,13 +74,13 @@ class Encoder(ABC):
 class OwnEncoder(Encoder):
     """The encoder that a game brings with it, `Game.encode`; it has the game's name."""
 
-    of: Game
+    of: AnyGame
 
     @property
     def game(self) -> str:  # type: ignore[override]
         """The game whose positions it shows."""
         return self.of.name
 
-    def encode_games(self, games: Any, count: int, out: NDArray[np.uint8]) -> None:
+    def encode_games(self, games: GameArrays, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, H, W], in C order."""
         self.of.encode(games, count, out[:count].reshape(count, self.planes, -1))

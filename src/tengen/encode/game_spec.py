@@ -6,7 +6,7 @@ from functools import cached_property
 from tengen.encode.encoder import Encoder, EncoderError
 from tengen.encode.registry import get_encoder
 from tengen.games.batch import BatchedGame
-from tengen.games.game import Game, get_game, open_batch
+from tengen.games.game import AnyGame, get_game, open_batch
 from tengen.games.options import Options
 
 
@@ -25,7 +25,7 @@ class GameSpec:
             raise EncoderError(f"the encoder {self.encoder_name} is of {self.encoder.game}, not of {self.options.game}")
 
     @cached_property
-    def game(self) -> Game:
+    def game(self) -> AnyGame:
         """The game."""
         return get_game(self.options.game)
 

@@ -33,6 +33,7 @@ from tengen.encode.encoder import Encoder, EncoderError
 from tengen.games import go
 from tengen.games.go.batch import GoGames
 from tengen.games.go.positions import OLDEST, PAST, Positions, positions_of
+from tengen.games.state import AnyState
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,18 @@ class GoEncoder(Encoder):
     kernel: Callable[[Positions, NDArray[np.uint8]], None]
     """Writes B positions to uint8[B, planes, N * N]."""
 
-    def encode(self, states: Sequence[go.State]) -> NDArray[np.uint8]:
+    def encode(self, states: Sequence[AnyState]) -> NDArray[np.uint8]:
         """uint8[B, planes, N, N]: the planes of B states, all of one board size N."""
-        sizes = {state.size for state in states}
+        boards = [state for state in states if isinstance(state, go.State)]
+        if len(boards) != len(states):
+            raise EncoderError(f"the encoder {self.name} shows positions of {self.game} only")
+        sizes = {state.size for state in boards}
         if len(sizes) != 1:
             found = f"sizes {sorted(sizes)}" if sizes else "no state"
             raise EncoderError(f"states to encode have to be of one board size, and there is {found}")
         size = sizes.pop()
         out = np.empty((len(states), self.planes, size, size), np.uint8)
-        self.encode_positions(positions_of(states), out)
+        self.encode_positions(positions_of(boards), out)
         return out
 
     def encode_positions(self, positions: Positions, out: NDArray[np.uint8]) -> None:

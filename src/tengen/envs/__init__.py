@@ -21,22 +21,26 @@ For a training loop of your own, `VectorEnv` plays many games with NumPy arrays 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tengen.envs.vector import Step, VectorEnv
 from tengen.games.state import AnyState
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pettingzoo import AECEnv, ParallelEnv
 
     from tengen.envs.solo import SoloEnv
+
+Observation: TypeAlias = "dict[str, NDArray[Any]]"
+"""`observation`: uint8[planes, H, W], and `action_mask`: int8[A]."""
 
 __all__ = ["Step", "VectorEnv", "env", "parallel_env", "solo_env"]
 
 
 def env(
     game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
-) -> "AECEnv":
+) -> "AECEnv[str, Observation, int | None]":
     """A game as a PettingZoo AEC environment.
 
     `options` are those of the game: `size`, `rules`, `komi`, ... Observations are a dict of `observation`,
@@ -58,7 +62,7 @@ def env(
 
 def parallel_env(
     game: str, *, encoder: str = "", max_cycles: int | None = None, render_mode: str | None = None, **options: Any
-) -> "ParallelEnv":
+) -> "ParallelEnv[str, Observation, int | None]":
     """A game as a PettingZoo parallel environment, one move a step: the action of who is not to move is ignored.
 
     `max_cycles` truncates a game after so many steps. All else is as in `env`.

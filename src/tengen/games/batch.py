@@ -5,7 +5,7 @@ which pass through here untouched. An *action* is an index of the policy.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from tengen._kernel import kernel, stack_zeros
 from tengen.games.kernels import copy, judge, key, play, player, restart, sensible
 from tengen.games.options import Options
+from tengen.games.state import AnyState
+
+GameArrays: TypeAlias = Any
+"""Positions of many games, as a game's `allocate` makes them: a NamedTuple of arrays whose first axis is the game."""
 
 
 class BatchedGame(ABC):
-    """A game played on many boards at once. `Any` stands for the arrays that `allocate` gives.
+    """A game played on many boards at once.
 
     >>> import tengen
     >>> game = tengen.get_game("tictactoe")
@@ -35,27 +39,27 @@ class BatchedGame(ABC):
     """How certain the `evaluate` kernel is: with an evaluation of so much, the chance to win is 0.73."""
 
     @abstractmethod
-    def allocate(self, count: int) -> Any:
+    def allocate(self, count: int) -> GameArrays:
         """`count` games at the start position."""
 
     @abstractmethod
-    def load(self, games: Any, i: int, state: Any) -> None:
+    def load(self, games: GameArrays, i: int, state: Any) -> None:
         """Make game i this friendly state, with its history."""
 
-    def vary(self, games: Any, index: NDArray[np.int64], spread: float, rng: np.random.Generator) -> None:  # noqa: B027
+    def vary(self, games: GameArrays, index: NDArray[np.int64], spread: float, rng: np.random.Generator) -> None:  # noqa: B027
         """Let these games, just restarted, differ from the options where the game can: in Go by komi."""
 
-    def mark_dead(self, games: Any, i: int, points: frozenset[int]) -> None:
+    def mark_dead(self, games: GameArrays, i: int, points: frozenset[int]) -> None:
         """Count the stones on these points of game i as dead, in games that have territory."""
         raise NotImplementedError(f"{self.options.game} has no stones that are taken off at the end")
 
-    def score(self, games: Any, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    def score(self, games: GameArrays, index: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """How these games stand: the first player's margin, float32[n], and the owner of every point, int8[n, H * W],
         1 the first player's and -1 the second's; 0 and int8[n, 0] where a game has no points to own."""
         return np.zeros(len(index), np.float32), np.zeros((len(index), 0), np.int8)
 
     def estimate(
-        self, games: Any, index: NDArray[np.int64]
+        self, games: GameArrays, index: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.bool_]]:
         """How these games, which are not over, would end if they were played out: margins and owners as in `score`, and
         where they are clear, bool[n]; nowhere in games that have no points to own."""
@@ -64,32 +68,34 @@ class BatchedGame(ABC):
     def use_evaluation(self, number: int) -> None:  # noqa: B027
         """Let the `evaluate` kernel take this one of the game's `evaluations`."""
 
-    def restart(self, games: Any, index: NDArray[np.int64]) -> None:
+    def restart(self, games: GameArrays, index: NDArray[np.int64]) -> None:
         """Set these games back to the start position."""
         restart_games(games, index)
 
-    def copy(self, source: Any, source_index: NDArray[np.int64], target: Any, target_index: NDArray[np.int64]) -> None:
+    def copy(
+        self, source: GameArrays, source_index: NDArray[np.int64], target: GameArrays, target_index: NDArray[np.int64]
+    ) -> None:
         """Copy games, histories included, from one array to another."""
         copy_games(source, source_index, target, target_index)
 
-    def play(self, games: Any, actions: NDArray[np.int64]) -> None:
+    def play(self, games: GameArrays, actions: NDArray[np.int64]) -> None:
         """Play one legal action in each of the first games; -1 leaves a game alone."""
         play_games(games, actions)
 
     def follow(
         self,
-        roots: Any,
+        roots: GameArrays,
         index: NDArray[np.int64],
         paths: NDArray[np.int16],
         lengths: NDArray[np.int64],
-        leaves: Any,
+        leaves: GameArrays,
     ) -> None:
         """Make leaf l the game roots[index[l]] after the first lengths[l] actions of paths[l]; paths: int16[L, D]."""
         follow_paths(roots, index, paths, lengths, leaves)
 
     def judge(
         self,
-        games: Any,
+        games: GameArrays,
         count: int,
         legal: NDArray[np.bool_],
         over: NDArray[np.bool_],
@@ -99,12 +105,12 @@ class BatchedGame(ABC):
         those are worth to the player to move: 1, 0 or -1 (float32[n], 0 where the game goes on)."""
         judge_games(games, count, legal, over, values)
 
-    def keep_sensible(self, games: Any, count: int, legal: NDArray[np.bool_]) -> None:
+    def keep_sensible(self, games: GameArrays, count: int, legal: NDArray[np.bool_]) -> None:
         """Of the legal actions of the first `count` games (bool[n, A], none of them over), keep those that a policy
         needs to consider: in Go, those that neither fill an own eye nor are suicide; a pass where there are none."""
         keep_sensible_actions(games, count, legal)
 
-    def to_play(self, games: Any) -> NDArray[np.int8]:
+    def to_play(self, games: GameArrays) -> NDArray[np.int8]:
         """int8[B]: 1 where the player who began is to move, else 2."""
         first = games
         while isinstance(first, tuple):  # some arrays of a game may lie in a tuple of their own
@@ -113,7 +119,7 @@ class BatchedGame(ABC):
         write_players(games, players)
         return players
 
-    def keys(self, games: Any, count: int) -> NDArray[np.int64]:
+    def keys(self, games: GameArrays, count: int) -> NDArray[np.int64]:
         """int64[count]: what tells the positions of the first games apart, as transposition tables do."""
         found = np.empty(count, np.int64)
         write_keys(games, found)
@@ -188,7 +194,7 @@ def write_keys(games, keys):  # type: ignore[no-untyped-def]
 # ----------------------------------------------------------------------------------------------- perft
 
 
-def perft(batch: BatchedGame, state: Any, depth: int) -> int:
+def perft(batch: BatchedGame, state: AnyState, depth: int) -> int:
     """How many sequences of `depth` legal moves a state has; a game that is over has none."""
     if depth <= 0:
         return 1

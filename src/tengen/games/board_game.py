@@ -11,18 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.batch import BatchedGame, write_players
-from tengen.games.game import Game
+from tengen.games.batch import BatchedGame, GameArrays, write_players
+from tengen.games.game import Game, OptionsT
 from tengen.games.options import Options
-from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, EqualByGame, other_player
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, other_player
 
 _FILES = "abcdefghijklmnopqrstuvwxyz"
 _ONLY = np.zeros(1, np.int64)
 _SQUARE = 40  # of a drawing, in pixels
 
 
-class BoardGame(Game):
-    """A game on a board of squares, each empty or taken by one of the players."""
+class BoardGame(Game["BoardState", OptionsT]):
+    """A game on a board of squares, each empty or taken by one of the players, with options of the type `OptionsT`."""
 
     example_move: ClassVar[str] = "a1"
     actions_are_moves: ClassVar[bool] = True
@@ -33,25 +33,25 @@ class BoardGame(Game):
     """Whether there is one more action than squares, the pass."""
 
     @abstractmethod
-    def shape(self, options: Any) -> tuple[int, int]:
+    def shape(self, options: OptionsT) -> tuple[int, int]:
         """Rows and columns of the board, 26 columns at most."""
 
     @abstractmethod
-    def arrays(self, options: Any, count: int) -> Any:
+    def arrays(self, options: OptionsT, count: int) -> GameArrays:
         """The NamedTuple of arrays of `count` games; `restart` is called for each of them."""
 
     @abstractmethod
-    def cells(self, games: Any) -> NDArray[np.int8]:
+    def cells(self, games: GameArrays) -> NDArray[np.int8]:
         """int8[B, H * W]: what is on each square of each game, 0 nothing, 1 the first player's, 2 the second's."""
 
     # ------------------------------------------------------------------- what follows suits most games as it is
 
-    def action_count(self, options: Any) -> int:
+    def action_count(self, options: OptionsT) -> int:
         """The length of a policy."""
         height, width = self.shape(options)
         return height * width + self.can_pass
 
-    def action_name(self, options: Any, action: int) -> str:
+    def action_name(self, options: OptionsT, action: int) -> str:
         """An action as people write it, in lower case: `b2` is in the second column from the left, the second row from
         below."""
         height, width = self.shape(options)
@@ -85,7 +85,7 @@ class BoardGame(Game):
                 parts.append(f'<text x="{x:g}" y="{y:g}" fill="{ink}">{escape(self.symbols[cell])}</text>')
         return "".join([*parts, "</svg>"])
 
-    def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
+    def encode(self, games: GameArrays, count: int, planes: NDArray[np.uint8]) -> None:
         """Two planes: the squares of the player to move, and those of the opponent."""
         players = np.empty((count, 1), np.int8)
         write_players(games, players[:, 0])
@@ -93,15 +93,15 @@ class BoardGame(Game):
         planes[:, 0] = cells == players
         planes[:, 1] = cells == FIRST + SECOND - players
 
-    def new(self, options: Options) -> "BoardState":
+    def new(self, options: OptionsT) -> "BoardState":
         """The start position."""
         return BoardState(self, options, self.batch(options).allocate(1))
 
-    def options_of(self, state: "BoardState") -> Options:
+    def options_of(self, state: "BoardState") -> OptionsT:
         """As the state was given them."""
-        return state.options
+        return state.options  # type: ignore[no-any-return]
 
-    def batch(self, options: Any, past: int = 0, ages: bool = False) -> "BatchedBoards":
+    def batch(self, options: OptionsT, past: int = 0, ages: bool = False) -> "BatchedBoards":
         """Many games at once; `past` and `ages` are for encoders of other games."""
         return BatchedBoards(self, options)
 
@@ -109,26 +109,47 @@ class BoardGame(Game):
 class BatchedBoards(BatchedGame):
     """Many games of a `BoardGame`."""
 
-    def __init__(self, game: BoardGame, options: Options) -> None:
+    def __init__(self, game: BoardGame[Any], options: Options) -> None:
         self.options, self._game = options, game
         self.height, self.width = game.shape(options)
         self.actions = self.branching = game.action_count(options)
 
-    def allocate(self, count: int) -> Any:
+    def allocate(self, count: int) -> GameArrays:
         """`count` games at the start position."""
         games = self._game.arrays(self.options, count)
         self.restart(games, np.arange(count))
         return games
 
-    def load(self, games: Any, i: int, state: "BoardState") -> None:
+    def load(self, games: GameArrays, i: int, state: "BoardState") -> None:
         """Make game i this state."""
         self.copy(state.arrays, _ONLY, games, np.array([i]))
 
 
-class BoardState(EqualByGame):
+class BoardState(AnyState):
     """A position of a `BoardGame` with its game behind it. Immutable to its user: `play` returns a new state."""
 
-    def __init__(self, of: BoardGame, options: Options, arrays: Any) -> None:
+    __slots__ = (
+        "_actions",
+        "_legal",
+        "_of",
+        "_winner",
+        "arrays",
+        "end_reason",
+        "last_move",
+        "move_number",
+        "options",
+        "previous",
+        "to_play",
+    )
+
+    previous: "BoardState | None"
+    last_move: int | None
+    move_number: int
+    to_play: int
+    end_reason: str | None
+    options: Any
+
+    def __init__(self, of: BoardGame[Any], options: Options, arrays: GameArrays) -> None:
         """`arrays`: of one game, which belongs to this state from now on."""
         self._of, self.options, self.arrays = of, options, arrays
         batch = of.batch(options)
@@ -141,13 +162,10 @@ class BoardState(EqualByGame):
         if over[0]:
             other = other_player(self.to_play)
             self._winner = NOBODY if values[0] == 0 else self.to_play if values[0] > 0 else other
-        self.end_reason: str | None = "rules" if over[0] else None
+        self.end_reason = "rules" if over[0] else None
         self.previous = None
         self.last_move = None
         self.move_number = 0
-
-    previous: "BoardState | None"
-    last_move: int | None
 
     @property
     def game(self) -> str:
@@ -227,9 +245,9 @@ class BoardState(EqualByGame):
         return self._of.text(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        moves: list[int | None] = []
+        moves: list[int] = []
         state = self
-        while state.previous is not None:
+        while state.previous is not None and state.last_move is not None:
             moves.append(state.last_move)
             state = state.previous
         return _replayed, (type(self), self._of, self.options, state.arrays, moves[::-1])
@@ -241,7 +259,9 @@ class BoardState(EqualByGame):
         return [np.asarray(array).tolist() for array in self.arrays]
 
 
-def _replayed(kind: type[BoardState], of: BoardGame, options: Options, arrays: Any, moves: list[int]) -> BoardState:
+def _replayed(
+    kind: type[BoardState], of: BoardGame[Any], options: Options, arrays: GameArrays, moves: list[int]
+) -> BoardState:
     """The state with this game, for `BoardState.__reduce__`."""
     state = kind(of, options, arrays)
     for move in moves:

@@ -13,20 +13,28 @@ default that suits any game, so that a new one is short: `docs/add-a-game.md` sh
 import importlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.options import Options
 from tengen.games.state import NOBODY, RESIGN, AnyState
+
+if TYPE_CHECKING:
+    from tengen.games.go.game import Go
+    from tengen.games.microchess.game import Microchess
+    from tengen.games.tictactoe.game import TicTacToe
+
+StateT = TypeVar("StateT", bound=AnyState)
+OptionsT = TypeVar("OptionsT", bound=Options)
 
 _MODULES: Final = {
     "go": "tengen.games.go.game",
@@ -67,8 +75,8 @@ class Record:
         object.__setattr__(self, "comments", dict(self.comments))
 
 
-class Game(ABC):
-    """A game, as the rest of Tengen sees it: `get_game` gives it by its name.
+class Game(ABC, Generic[StateT, OptionsT]):
+    """A game, as the rest of Tengen sees it: `get_game` gives it by its name. States and options have types of its own.
 
     >>> import tengen
     >>> for name in ("go", "microchess"):
@@ -114,75 +122,75 @@ class Game(ABC):
     """What each plane of the game's own encoder shows; empty: the game has its encoders in `encode/`."""
 
     @abstractmethod
-    def new(self, options: Any) -> Any:
+    def new(self, options: OptionsT) -> StateT:
         """The friendly state that a game with these options begins with."""
 
-    def start(self, **options: Any) -> AnyState:
+    def start(self, **options: Any) -> StateT:
         """The same with the options by name, defaults elsewhere: `start(size=9)`."""
-        state: AnyState = self.new(self.options.of(options))
-        return state
+        return self.new(self._options_from(options))
 
     @abstractmethod
-    def batch(self, options: Any, past: int = 0, ages: bool = False) -> BatchedGame:
+    def batch(self, options: OptionsT, past: int = 0, ages: bool = False) -> BatchedGame:
         """Many such games at once; `past`: how many earlier positions an encoder wants to see; `ages`: whether it wants
         to see for how long stones have been standing."""
 
-    def check_search(self, options: Any) -> None:  # noqa: B027
+    def check_search(self, options: OptionsT) -> None:
         """ValueError if what networks and playouts say would be wrong by these options."""
 
-    def position(self, text: str, options: Any) -> Any:
+    def position(self, text: str, options: OptionsT) -> StateT:
         """The state that a text describes, such as a FEN; ValueError where the game has no such notation."""
         raise ValueError(f"{self.title} has no notation of positions: begin with the start position")
 
-    def perft(self, state: Any, depth: int) -> int:
+    def perft(self, state: StateT, depth: int) -> int:
         """How many sequences of `depth` legal moves there are from a state."""
         from tengen.games.batch import perft
 
         return perft(self.batch(self.options_of(state)), state, depth)
 
-    def options_of(self, state: Any) -> Options:
+    def options_of(self, state: StateT) -> OptionsT:
         """The options of the game that a state belongs to, with room to play on."""
-        return self.options()
+        return self._options_from({})
 
-    def describe(self, options: Any) -> str:
+    def describe(self, options: OptionsT) -> str:
         """The options in one line for people."""
         settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.settings().items())
         return f"{self.title}, {settings}" if settings else self.title
 
-    def encode(self, games: Any, count: int, planes: NDArray[np.uint8]) -> None:
+    def encode(self, games: GameArrays, count: int, planes: NDArray[np.uint8]) -> None:
         """The game's own encoder: write the first `count` games to planes: uint8[n, len(meanings), H * W]."""
         raise NotImplementedError(f"{self.name} has its encoders in tengen.encode")
 
-    def symmetries(self, options: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def symmetries(self, options: OptionsT) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The symmetries of board and policy, int64[K, H * W] and int64[K, A], as tables to gather with: under symmetry
         k, planes become planes[..., points[k]] and policies policy[..., actions[k]]. Number 0 changes nothing."""
         batch = self.batch(options)
         return np.arange(batch.height * batch.width)[None], np.arange(batch.actions)[None]
 
-    def max_moves(self, options: Any) -> int:
+    def max_moves(self, options: OptionsT) -> int:
         """A length that games of sensible players do not reach."""
         return 400
 
-    def most_opening_moves(self, options: Any) -> int:
+    def most_opening_moves(self, options: OptionsT) -> int:
         """With more random moves there may be no game left to play."""
         return 20
 
-    def opening_choices(self, state: Any) -> list[int]:
+    def opening_choices(self, state: StateT) -> list[int]:
         """The moves that random openings are made of."""
-        moves: list[int] = state.legal_moves()
-        return moves
+        return state.legal_moves()
 
-    def sensible_moves(self, state: Any) -> list[int]:
+    def sensible_moves(self, state: StateT) -> list[int]:
         """Legal moves without those that nobody wants; never empty while the game goes on."""
-        moves: list[int] = state.legal_moves()
-        return moves
+        return state.legal_moves()
 
-    def notation(self, state: Any, move: int) -> str:
+    def notation(self, state: StateT, move: int) -> str:
         """A move in a state as the game's records write it, which may be other than how people type it."""
-        name: str = state.move_name(move)
-        return name
+        return state.move_name(move)
 
-    def outcome(self, state: Any) -> Outcome:
+    def with_dead(self, state: StateT, dead: Iterable[int]) -> StateT:
+        """The same position with the dead stones agreed on, in games that have territory."""
+        raise ValueError(f"{self.title} has no stones that are taken off at the end")
+
+    def outcome(self, state: StateT) -> Outcome:
         """How a game ended: by its rules, or at a limit of moves (a draw then, unless the game can be counted)."""
         if not state.is_over:
             return Outcome(NOBODY, "draw", "move limit")
@@ -192,15 +200,15 @@ class Game(ABC):
         """The result of a game that the other player lost without regard to the board, by an error or on time."""
         return f"{self.players[winner - 1]} wins"
 
-    def picture(self, state: Any, numbers: Mapping[int, str] | None = None) -> str:
+    def picture(self, state: StateT, numbers: Mapping[int, str] | None = None) -> str:
         """The position as SVG; `numbers`: labels of moves, where the game can show them."""
-        own = getattr(state, "_repr_svg_", None)
+        own: Callable[[], str] | None = getattr(state, "_repr_svg_", None)
         return own() if own is not None else text_picture(str(state))
 
-    def write(self, state: Any, record: Record) -> bytes:
+    def write(self, state: StateT, record: Record) -> bytes:
         """The game that led to a state, as its file."""
         moves, here = list[str](), state
-        while here.previous is not None:
+        while here.previous is not None and here.last_move is not None:
             if here.last_move != RESIGN:
                 moves.append(here.previous.move_name(here.last_move))
             here = here.previous
@@ -215,7 +223,7 @@ class Game(ABC):
         }
         return (json.dumps(fields, indent=1, ensure_ascii=False) + "\n").encode()
 
-    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, str]:
+    def read(self, data: bytes, given: Mapping[str, Any] = MappingProxyType({})) -> tuple[StateT, str]:
         """The last state of the game in a file, and the result that the file gives; ValueError says what is wrong.
 
         `given`: options to replace the file's own, of those that are `replaceable`.
@@ -224,7 +232,7 @@ class Game(ABC):
             fields = json.loads(data.decode("utf-8"))
             if fields["game"] != self.name:
                 raise ValueError(f"the file holds a game of {str(fields['game'])[:40]}, not of {self.name}")
-            state = self.new(self.options.of(fields["options"]))
+            state = self.start(**fields["options"])
             for name in fields["moves"]:
                 state = state.play(state.parse_move(str(name)))
             return state, str(fields.get("result", ""))
@@ -236,6 +244,15 @@ class Game(ABC):
         fields = json.loads(data.decode("utf-8"))
         first, second, event = (str(fields.get(name, "")) for name in ("first", "second", "event"))
         return Record(first, second, event, termination=str(fields.get("termination", "")))
+
+    def _options_from(self, given: Mapping[str, Any]) -> OptionsT:
+        """The options with these values, as the type that the game's methods take."""
+        options: Any = self.options.of(given)  # `options` is of the class, which cannot know the type of its instances
+        return options  # type: ignore[no-any-return]
+
+
+AnyGame: TypeAlias = Game[AnyState, Options]
+"""A game whose name is known only when the program runs."""
 
 
 def text_picture(text: str) -> str:
@@ -249,7 +266,7 @@ def text_picture(text: str) -> str:
     )
 
 
-_LOADED: dict[str, Game] = {}
+_LOADED: dict[str, AnyGame] = {}
 
 
 def game_names() -> tuple[str, ...]:
@@ -262,7 +279,17 @@ def game_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_MODULES, *_LOADED]))
 
 
-def get_game(name: str) -> Game:
+@overload
+def get_game(name: Literal["go"]) -> "Go": ...
+@overload
+def get_game(name: Literal["microchess"]) -> "Microchess": ...
+@overload
+def get_game(name: Literal["tictactoe"]) -> "TicTacToe": ...
+@overload
+def get_game(name: str) -> AnyGame: ...
+
+
+def get_game(name: str) -> Game[Any, Any]:
     """The game of this name; ValueError if there is none.
 
     >>> import tengen
@@ -279,17 +306,18 @@ def get_game(name: str) -> Game:
     return _LOADED[name]
 
 
-def register(game: Game) -> None:
+def register(game: Game[Any, Any]) -> None:
     """Make a game known, also one that is not part of Tengen."""
     _LOADED[game.name] = game
 
 
-def game_of(state: AnyState) -> Game:
+def game_of(state: StateT) -> Game[StateT, Options]:
     """The game that a state belongs to."""
-    return get_game(state.game)
+    game: Any = get_game(state.game)
+    return game  # type: ignore[no-any-return]
 
 
-def game_of_file(path: Path) -> Game:
+def game_of_file(path: Path) -> AnyGame:
     """The game that a file holds: by the ending of its name, else the first one that can read it."""
     games = [get_game(name) for name in game_names()]
     named = [game for game in games if game.suffix == path.suffix.lower()]

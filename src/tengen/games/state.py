@@ -4,7 +4,8 @@ In every game player 1 moves first and player 2 second; 0 is nobody. (In Go 1 is
 A move is an integer that means something to its own game alone, but RESIGN is the same in all.
 """
 
-from typing import Any, Final, Protocol, Self
+from abc import ABC, abstractmethod
+from typing import Any, Final, Self
 
 NOBODY: Final = 0
 FIRST: Final = 1
@@ -12,8 +13,11 @@ SECOND: Final = 2
 RESIGN: Final = -2
 
 
-class AnyState(Protocol):
+class AnyState(ABC):
     """A position with its game behind it. Immutable to its user: `play` returns a new state.
+
+    The state of every game derives from it. Two states are equal if they have the same options, start and moves, and so
+    are their hashes, no matter how they came about.
 
     >>> import tengen
     >>> state: tengen.AnyState = tengen.microchess.State.new()
@@ -21,92 +25,86 @@ class AnyState(Protocol):
     1
     """
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def game(self) -> str:
         """The game's name, as options and model files write it: `go`, `microchess`."""
-        ...
 
     @property
+    @abstractmethod
     def to_play(self) -> int:
         """Whose turn it is: FIRST or SECOND."""
-        ...
 
     @property
+    @abstractmethod
     def is_over(self) -> bool:
         """Whether the rules, or a resignation, have ended the game."""
-        ...
 
     @property
+    @abstractmethod
     def move_number(self) -> int:
         """How many moves have been played."""
-        ...
 
     @property
+    @abstractmethod
     def previous(self) -> Self | None:
         """The state one move earlier; None at the start."""
-        ...
 
     @property
+    @abstractmethod
     def last_move(self) -> int | None:
         """The move that led here; None at the start."""
-        ...
 
+    @abstractmethod
     def legal_moves(self) -> list[int]:
         """Every move that the rules allow; nothing once the game is over."""
-        ...
 
+    @abstractmethod
     def why_illegal(self, move: int) -> str | None:
         """What is wrong with a move, or None if it is legal."""
-        ...
 
+    @abstractmethod
     def play(self, move: int) -> Self:
         """The state after a move or RESIGN; a ValueError that says why if the move is not legal."""
-        ...
 
+    @abstractmethod
     def winner(self) -> int | None:
         """FIRST, SECOND, NOBODY for a draw; None while the game goes on."""
-        ...
 
+    @abstractmethod
     def result(self) -> str:
         """The result as the game's records write it; `?` while the game goes on."""
-        ...
 
     @property
+    @abstractmethod
     def end_reason(self) -> str | None:
         """What ended the game: `resignation`, `checkmate`, `score`, ...; None while it goes on."""
-        ...
 
+    @abstractmethod
     def move_name(self, move: int) -> str:
         """A move as people write it; a ValueError if it cannot be one of this game."""
-        ...
 
+    @abstractmethod
     def parse_move(self, text: str) -> int:
         """The move that a person means; a ValueError if the text is none."""
-        ...
 
+    @abstractmethod
     def action_of(self, move: int) -> int:
         """A policy's index of a legal move."""
-        ...
 
+    @abstractmethod
     def move_of(self, action: int) -> int:
         """The move at an index of a policy."""
-        ...
 
-
-class EqualByGame:
-    """Makes states equal (and their hashes) that have the same options, start and moves, whoever made them."""
-
-    __slots__ = ()
-    previous: Any
-    last_move: int | None
-
+    @abstractmethod
     def _facts(self) -> tuple[Any, ...]:
         """What equal states have in common, apart from how their game began and its moves; quick to compare."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(self) -> Any:
         """Of the first state of a game: what it began with, as something that can be compared."""
-        raise NotImplementedError
 
     def _step(self) -> Any:
         """What led to this state."""

@@ -23,7 +23,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from tengen._figures import GREY, as_png, as_svg
 from tengen.agents.explanation import Panel
 from tengen.games.board_game import BoardGame
-from tengen.games.game import Game, game_of
+from tengen.games.game import AnyGame, game_of
 from tengen.games.go import BLACK
 from tengen.games.go.coordinates import GTP_COLUMNS, star_points
 from tengen.games.microchess.board import BLACK_PIECE, FILES, RANKS, SQUARES
@@ -148,7 +148,7 @@ class Board(ABC):
         """Moves that follow each other, numbered."""
 
 
-def board_type(game: Game) -> type[Board]:
+def board_type(game: AnyGame) -> type[Board]:
     """The kind of board that a game is drawn on."""
     boards: dict[str, type[Board]] = {"go": GoBoard, "microchess": Chessboard}
     if game.name in boards:

@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tengen.agents.agent import Agent, AgentError, Decision, Trained
-from tengen.games.game import Game, Record, game_of
+from tengen.games.game import AnyGame, Record, game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
 
 _HINTS: Final = 3
@@ -71,7 +71,7 @@ class Page:
     message: str
 
 
-def session_type(game: Game) -> "type[GameSession[Any]]":
+def session_type(game: AnyGame) -> "type[GameSession[Any]]":
     """The kind of session that a game is played in."""
     if game.name not in _SESSIONS:
         return GameSession

@@ -25,7 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from tengen import __version__
-from tengen.games.game import Game, game_names, get_game
+from tengen.games.game import AnyGame, game_names, get_game
 from tengen.games.go.coordinates import max_fixed_handicap
 from tengen.games.go.rules import RULES
 from tengen.games.microchess.options import RULE_SETS
@@ -155,7 +155,7 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-def _describe(game: Game) -> dict[str, Any]:
+def _describe(game: AnyGame) -> dict[str, Any]:
     known = {
         "name": game.name,
         "title": game.title,
@@ -170,7 +170,7 @@ def _describe(game: Game) -> dict[str, Any]:
     return known
 
 
-def _option(game: Game, option: Any) -> dict[str, Any]:
+def _option(game: AnyGame, option: Any) -> dict[str, Any]:
     kind = next((word for word in ("bool", "int", "float") if word in str(option.type)), "str")
     choices = {"go": list(RULES), "microchess": list(RULE_SETS)}.get(game.name, []) if option.name == "rules" else []
     default = option.default

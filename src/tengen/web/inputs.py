@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from tengen.agents.registry import SpecError, read_spec
-from tengen.games.game import Game, game_names, get_game
+from tengen.games.game import AnyGame, game_names, get_game
 from tengen.nets.bundled import bundled_models
 
 Value = TypeVar("Value", int, str, float, bool)
@@ -64,7 +64,7 @@ def field(message: dict[str, Any], name: str, kind: type[Value]) -> Value:
     return value
 
 
-def options_of(game: Game, given: Any) -> Any:
+def options_of(game: AnyGame, given: Any) -> Any:
     """A game's options from what a page gives: numbers and words by name."""
     if given is None:
         given = {}

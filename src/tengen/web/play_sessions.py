@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tengen.agents.agent import Agent, Decision, NeedsCheck
-from tengen.games.game import Game, get_game
+from tengen.games.game import AnyGame, get_game
 from tengen.games.go import PASS, State
 from tengen.games.go.sgf import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
@@ -449,5 +449,5 @@ def _check(agent: Agent, state: Any) -> None:
 
 
 def _new_state(message: Message) -> Any:
-    game: Game = get_game(field(message, "game", str))
+    game: AnyGame = get_game(field(message, "game", str))
     return game.new(options_of(game, message.get("options")))

@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tengen.games.game import Game, Record, game_of, get_game
+from tengen.games.game import AnyGame, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
 from tengen.runs.files import write_atomically
 from tengen.search.status import describe_count
@@ -57,7 +57,7 @@ class PlayedGame:
     """The address that the game was begun from; empty: not known."""
 
     @property
-    def game(self) -> Game:
+    def game(self) -> AnyGame:
         """The game's object."""
         return game_of(self.state)
 
@@ -204,7 +204,7 @@ def game_from_json(fields: dict[str, Any]) -> PlayedGame:
         state = state.play(RESIGN)
     dead = None if fields["dead"] is None else frozenset(map(int, fields["dead"]))
     if dead is not None:
-        state = state.with_dead(dead)
+        state = game.with_dead(state, dead)
     first, second = map(str, fields["players"])
     specs = _kept_spec(first, fields["specs"][0]), _kept_spec(second, fields["specs"][1])
     clock = None if fields.get("clock") is None else GameClock.from_json(fields["clock"])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tengen.games.game import Game, Record, game_of
+from tengen.games.game import AnyGame, Record, game_of
 from tengen.games.go import BLACK, EMPTY, PASS, WHITE, State
 from tengen.games.go.coordinates import from_sgf, to_sgf
 from tengen.games.go.sgf import SgfError, declared, decoded, read_record, replay, resumed
@@ -84,7 +84,7 @@ class Study:
         self._tree: SgfTree | None = None
 
     @property
-    def game(self) -> Game:
+    def game(self) -> AnyGame:
         """The game's object."""
         return game_of(self.nodes[0].state)
 
@@ -170,12 +170,12 @@ def study_of(state: Any, names: tuple[str, str] = ("", "")) -> Study:
     return study
 
 
-def comment_of(node: Node, game: Game) -> str:
+def comment_of(node: Node, game: AnyGame) -> str:
     """A node's comment with what analysis says of it."""
     return f"{node.comment}\n{analysis_of(node, game)}".strip()
 
 
-def analysis_of(node: Node, game: Game) -> str:
+def analysis_of(node: Node, game: AnyGame) -> str:
     """What analysis says of a node, in words."""
     judged = node.estimate
     if judged is None or not judged.visits:

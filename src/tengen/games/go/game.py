@@ -1,6 +1,6 @@
 """Go, as the rest of Tengen sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,11 +19,11 @@ from tengen.games.go.state import State, format_margin
 from tengen.games.symmetry import square_symmetries
 
 
-class Go(Game):
+class Go(Game[State, GoOptions]):
     """Go on boards of 2x2 to 25x25."""
 
     name, title, players = "go", "Go", ("Black", "White")
-    options: ClassVar = GoOptions
+    options: ClassVar[type[GoOptions]] = GoOptions
     suffix, example_move, territory, opening_moves = ".sgf", "d4", True, 2
     actions_are_moves = True
     replaceable = ("rules", "komi")
@@ -86,6 +86,10 @@ class Go(Game):
             for move in state.legal_moves()
             if move == PASS or is_sensible(board, to_cell(move, size), color, flags)
         ] or [PASS]
+
+    def with_dead(self, state: State, dead: Iterable[int]) -> State:
+        """The same position with the dead stones agreed on."""
+        return state.with_dead(dead)
 
     def outcome(self, state: State) -> Outcome:
         """By score, resignation or repetition; at a limit of moves the game is counted as it stands."""

@@ -37,7 +37,7 @@ from tengen.games.go.coordinates import (
 from tengen.games.go.draw import board_svg, board_text
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules
-from tengen.games.state import EqualByGame
+from tengen.games.state import AnyState
 
 _KEEP_EVERY = 16  # states of a line
 _LEGAL_AT = blocks.LEGAL_AT
@@ -87,7 +87,7 @@ def _nobody() -> None:
     return None
 
 
-class State(EqualByGame):
+class State(AnyState):
     """A Go position: the stones, who is to play, and all that the rules remember of the game.
 
     >>> import tengen

@@ -13,11 +13,11 @@ from tengen.games.microchess.state import State
 from tengen.games.state import FIRST, NOBODY, RESIGN
 
 
-class Microchess(Game):
+class Microchess(Game[State, MicrochessOptions]):
     """Chess on 4 files and 5 ranks."""
 
     name, title, players = "microchess", "Microchess", ("White", "Black")
-    options: ClassVar = MicrochessOptions
+    options: ClassVar[type[MicrochessOptions]] = MicrochessOptions
     suffix, example_move = ".pgn", "d2d4"
     opening_moves = 4
     fair_margin = 100

@@ -52,7 +52,7 @@ from tengen.games.microchess.notation import (
     to_uci,
 )
 from tengen.games.microchess.options import rule_flags
-from tengen.games.state import RESIGN, EqualByGame
+from tengen.games.state import RESIGN, AnyState
 
 
 class IllegalMove(ValueError):
@@ -64,7 +64,7 @@ def opponent(color: int) -> int:
     return WHITE + BLACK - color
 
 
-class State(EqualByGame):
+class State(AnyState):
     """A position: the pieces, whose turn it is, and all that the rules remember of the game.
 
     >>> import tengen

@@ -19,11 +19,11 @@ class TicTacToeOptions(Options):
     game: ClassVar[str] = "tictactoe"
 
 
-class TicTacToe(BoardGame):
+class TicTacToe(BoardGame[TicTacToeOptions]):
     """Three in a row on 3x3."""
 
     name, title, players = "tictactoe", "Tic-tac-toe", ("X", "O")
-    options: ClassVar = TicTacToeOptions
+    options: ClassVar[type[TicTacToeOptions]] = TicTacToeOptions
     opening_moves = 1  # of a match; after two the game may be decided
 
     def shape(self, options: TicTacToeOptions) -> tuple[int, int]:
