@@ -95,10 +95,17 @@ class ForeignEngine(ABC, Generic[C]):
 class EngineProcess:
     """A running engine. `name` stands for it in error messages; `read` is given its output, in a thread.
 
-    `read` must not hold this object: an engine that nobody holds is ended.
+    `hear` is given each line of its stderr, in another. Neither may hold this object: an engine that nobody holds is
+    ended.
     """
 
-    def __init__(self, argv: Sequence[str], name: str, read: Callable[[IO[bytes]], None]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        name: str,
+        read: Callable[[IO[bytes]], None],
+        hear: Callable[[str], None] = lambda line: None,
+    ) -> None:
         self.name = name
         try:
             self._process = subprocess.Popen(
@@ -117,7 +124,7 @@ class EngineProcess:
         self._closing = threading.Lock()
         self._kill = weakref.finalize(self, end_group, self._process)
         self._reader = _start(read, self._process.stdout)
-        self._drainer = _start(_drain, self._process.stderr, self._last_words)
+        self._drainer = _start(_drain, self._process.stderr, self._last_words, hear)
 
     def send(self, line: str) -> None:
         """Say one line; AgentError if the engine has gone."""
@@ -175,9 +182,10 @@ def _start(read: Callable[..., None], *arguments: object) -> threading.Thread:
     return thread
 
 
-def _drain(stream: IO[bytes], last_words: "deque[str]") -> None:
+def _drain(stream: IO[bytes], last_words: "deque[str]", hear: Callable[[str], None]) -> None:
     with stream:
         while raw := stream.readline(LONGEST_LINE):
             line = " ".join(raw.decode("utf-8", "replace").split())
             if line:
                 last_words.append(line[:200])
+                hear(line)

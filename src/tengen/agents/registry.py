@@ -1,12 +1,14 @@
 """Agents by name. A spec is a kind with its settings: `uct:playouts=10000,seed=7`, `alphabeta:depth=4`, `random`.
 
-Agents that need a model or a program take its name first: `policy:go19,temperature=0.5`, `uci:fairy-stockfish`.
+Agents that need a model or a program take its name first: `policy:go19,temperature=0.5`, `uci:fairy-stockfish`. A
+Python file is an agent by its name alone: `strategy.py`, `class/strategy.py:Careful,memory=200`.
 
 A kind is a frozen dataclass whose fields are its settings, so that one place holds names, types, defaults
 and documentation; its `aliases` are other names of settings. The exception is `gtp:`, where all that follows is a
 command line.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -39,6 +41,7 @@ _KINDS = {
     "alphago": ("alphago:AlphaGoSettings", "alphago:alphago_agent"),
     "exact": ("exact:ExactSettings", "exact:ExactAgent"),
     "uci": ("uci:UciSettings", "uci:UciEngine"),
+    "python": ("python_file:PythonSettings", "python_file:PythonFileAgent"),
 }
 """Where the settings and the agent of a kind are: imported when they are asked for, so that `uct` loads no networks."""
 _LIMITS = frozenset({"seconds", "sims", "playouts", "depth"})
@@ -47,9 +50,10 @@ _LIMITS_OF = {"uci": frozenset({"movetime", "nodes", "depth"}), "alphago": froze
 _NETWORKS = frozenset({"policy", "zero", "gumbel", "alphago"})  # who play one game, on the board of their model
 _ALL_DAY = 86_400
 _PLANNED = frozenset({"gumbel"})  # who plans all simulations in advance, and so cannot simply think until time is up
+_PYTHON = re.compile(r"[^,\n]+\.py(?=$|[:,])")
 _FILES = ("model", "value", "fast")
 """Settings that name a model file, or a model that comes with Tengen."""
-_NAMED_FIRST = ("model", "program")
+_NAMED_FIRST = ("model", "program", "file")
 """Settings whose value may be given first and without their name."""
 
 
@@ -62,13 +66,12 @@ def load_agent(spec: str, seed: int | None = None) -> Agent:
     >>> state.is_legal(agent.choose(state).move)
     True
     """
-    kind, _, text = spec.strip().partition(":")
+    kind, text = _split(spec)
     if kind == "gtp":
         from tengen.agents.gtp import GtpEngine
 
         return GtpEngine(text.strip())
-    if kind not in _KINDS:
-        raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join([*_KINDS, 'gtp'])}")
+    _check_kind(kind)
     settings, agent = _kind(kind)
     values = _parse(kind, settings, text)
     if seed is not None and any(field.name == "seed" for field in fields(settings)):
@@ -100,15 +103,14 @@ def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
     >>> read_spec("alphago:alphago9,num_simulations=100")
     ('alphago', {'model': 'alphago9', 'sims': 100})
     """
-    kind, _, text = spec.strip().partition(":")
-    if kind not in _KINDS:
-        raise SpecError(f"no agent is called {kind[:40]!r}: choose from {', '.join(_KINDS)}")
+    kind, text = _split(spec)
+    _check_kind(kind)
     return kind, _parse(kind, _kind(kind)[0], text)
 
 
 def model_card(spec: str) -> "ModelCard | None":
     """The card of the model that an agent plays by, read without loading the model; None for agents without one."""
-    kind, _, text = spec.strip().partition(":")
+    kind, text = _split(spec)
     if kind not in _KINDS:
         return None
     settings, _ = _kind(kind)
@@ -130,9 +132,11 @@ def spec_files(spec: str) -> list[str]:
 
     A run directory cannot be named: ValueError. It holds far more than a model.
     """
-    kind = spec.strip().partition(":")[0]
+    kind = _split(spec)[0]
     if kind not in _KINDS:
         return []
+    if kind == "python":
+        raise SpecError(f"{spec.strip()[:60]} runs on this machine alone: leave --cluster out")
     values = read_spec(spec)[1]
     named = [str(values[name]) for name in _FILES if values.get(name)]
     for folder in named:
@@ -147,7 +151,7 @@ def spec_files(spec: str) -> list[str]:
 
 def with_files(spec: str, files: Mapping[str, str]) -> str:
     """The spec with other paths for the model files that it names."""
-    kind, _, text = spec.strip().partition(":")
+    kind, text = _split(spec)
     if kind not in _KINDS or not files:
         return spec
     parts = [part.strip().rpartition("=") for part in text.split(",")]
@@ -160,7 +164,7 @@ def with_limit(spec: str, *, nodes: int | None = None, depth: int | None = None,
     `nodes` are simulations or playouts where the agent counts those. `timed`: it thinks until `choose` says that
     time is up. A spec to play by UCI, which cannot resign, is also set not to.
     """
-    kind, _, text = spec.strip().partition(":")
+    kind, text = _split(spec)
     if kind not in _KINDS:
         return spec
     settings = _kind(kind)[0]
@@ -187,7 +191,7 @@ def with_settings(spec: str, **settings: int) -> str:
     >>> with_settings("alphago:alphago9", threads=2), with_settings("uct:playouts=10", threads=2)
     ('alphago:alphago9,threads=2', 'uct:playouts=10')
     """
-    kind, _, text = spec.strip().partition(":")
+    kind, text = _split(spec)
     if kind not in _KINDS:
         return spec
     given, known = _parse(kind, _kind(kind)[0], text), {field.name for field in fields(_kind(kind)[0])}
@@ -204,6 +208,41 @@ def agent_kinds() -> dict[str, str]:
         kinds[kind] = f"{(settings.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
     kinds["gtp"] = "A foreign engine that speaks GTP; give its command line, e.g. gtp:gnugo --mode gtp --level 10"
     return kinds
+
+
+def python_file(spec: str) -> Path | None:
+    """The Python file that a spec names; None for agents that are none."""
+    kind, text = _split(spec)
+    if kind != "python":
+        return None
+    from tengen.agents.python_file import split_name
+
+    return split_name(str(_parse(kind, _kind(kind)[0], text)["file"]))[0]
+
+
+def code_digest(spec: str) -> str | None:
+    """The hash of the Python file that a spec names, which changes with its code; None for agents that are none."""
+    file = python_file(spec)
+    if file is None:
+        return None
+    from tengen.agents.python_file import digest
+
+    return digest(file)
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """A spec as its kind and its settings; a Python file's name is a spec of the kind `python`."""
+    spec = spec.strip()
+    kind, _, text = spec.partition(":")
+    if kind != "gtp" and _PYTHON.match(spec) and kind not in _KINDS:
+        return "python", spec
+    return kind, text
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in _KINDS:
+        known = ", ".join([*_KINDS, "gtp"])
+        raise SpecError(f"no agent is called {kind[:40]!r}: choose from {known}; a Python file's name ends in .py")
 
 
 def _kind(name: str) -> tuple[type[Any], Callable[[Any], Agent]]:

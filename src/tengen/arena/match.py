@@ -22,7 +22,7 @@ import numpy as np
 
 from tengen._processes import end_all
 from tengen.agents.agent import Agent, AgentError, NeedsCheck
-from tengen.agents.registry import load_agent, model_card, spec_files, with_files
+from tengen.agents.registry import code_digest, load_agent, model_card, python_file, spec_files, with_files
 from tengen.agents.training_conditions import warning
 from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
@@ -66,8 +66,12 @@ class Match:
     """The most that an agent should think per move; None: as its spec says."""
     first: str = "alternate"
     """Who moves first: A and B in turn, or always `a` or `b`."""
+    codes: tuple[str | None, str | None] = ("", "")
+    """Hashes of the agents that are Python files, None for others; found when the match is made."""
 
     def __post_init__(self) -> None:
+        if self.codes == ("", ""):
+            object.__setattr__(self, "codes", (code_digest(self.a), code_digest(self.b)))
         if self.first not in FIRSTS:
             raise ValueError(f"first {self.first[:40]!r} is not possible: choose from {', '.join(FIRSTS)}")
         _at_least("games", self.games, 1)
@@ -107,7 +111,7 @@ class Match:
         """All that decides how a game goes, defaults filled in; not the number of games, which may grow.
 
         Match folders are found and compared by it. An option at the number 0, such as no handicap, is left out, so that
-        folders made before there was such an option are still found.
+        folders made before there was such an option are still found. A Python file counts by its code.
         """
         options = {
             name: value for name, value in self.options.settings().items() if value or isinstance(value, bool | float)
@@ -115,6 +119,8 @@ class Match:
         settings: dict[str, SettingValue | None] = {
             "a": self.a.strip(),
             "b": self.b.strip(),
+            "a_code": self.codes[0],
+            "b_code": self.codes[1],
             "game": self.game.name,
             **options,
             "seed": self.seed,
@@ -176,7 +182,8 @@ def run_match(
     `workers` games are under way at once (default: as many as there are CPUs). `on_result` is called in this
     thread, for the games already there and then for each game when it has been saved. KeyboardInterrupt stops
     the match after the moves being thought about; the games under way are lost, the rest is in the folder.
-    An agent that cannot even start is an error before anything is written. The games are played by workers of the
+    An agent that cannot even start is an error before anything is written; among several matches, a Python file that
+    cannot start forfeits its games. The games are played by workers of the
     factory, on a cluster maybe; then `workers` is how many there are at most.
     """
     [results] = run_matches([(match, folder)], workers, load, lambda number, result: on_result(result), worker_factory)
@@ -197,7 +204,7 @@ def run_matches(
     if workers is not None:
         _at_least("workers", workers, 1)
     unfinished = [match for match, folder in matches if len(saved_results(match, folder)) < match.games]
-    rehearse(unfinished, load)
+    rehearse(unfinished, load, forgiving=len(matches) > 1)
     with ExitStack() as stack:
         kept = [stack.enter_context(MatchFolder(folder, match.settings, match.game)) for match, folder in matches]
         games = [
@@ -261,7 +268,7 @@ class MatchPlayer:
             return self._load(with_files(spec, dict(files)), seed)
 
         if self._elsewhere and (match.a, match.b) not in self._rehearsed:
-            rehearse([match], load)
+            rehearse([match], load, forgiving=True)
             self._rehearsed.add((match.a, match.b))
         return number, outcome_of(match, number[1], play_match_game(match, number[1], load, self._stop))
 
@@ -345,14 +352,21 @@ def written(match: Match, number: int, record: GameRecord) -> bytes:
     return match.game.write(record.state, described)
 
 
-def rehearse(matches: Sequence[Match], load: Load) -> None:
-    """Make every agent once, so that a missing program, say, is one error and not many lost games."""
+def rehearse(matches: Sequence[Match], load: Load, forgiving: bool = False) -> None:
+    """Make every agent once, so that a missing program, say, is one error and not many lost games.
+
+    `forgiving`: a Python file that fails is no error; it will forfeit its games, and those of others are played.
+    """
     known: dict[str, Match] = {}
     for match in matches:
         known.setdefault(match.a, match)
         known.setdefault(match.b, match)
     for spec, match in known.items():
-        _close(_started(load, spec, match.seed, match.start))
+        try:
+            _close(_started(load, spec, match.seed, match.start))
+        except AgentError:
+            if not forgiving or python_file(spec) is None:
+                raise
 
 
 def _started(load: Load, spec: str, seed: int, state: AnyState) -> Agent:

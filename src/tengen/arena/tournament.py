@@ -11,6 +11,7 @@ same command resumes. Agents may join later: their matches are added to those th
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,20 @@ class Entrant:
         if not name.strip():
             raise ValueError(f"{text[:60]!r} has no name before its =: write NAME=SPEC, or the spec alone")
         return cls(name.strip(), text[len(name) + 1 :].strip())
+
+    @classmethod
+    def all_of(cls, text: str) -> "list[Entrant]":
+        """Those that a word of the command line stands for: one, or of a folder every Python file in it.
+
+        Files that begin with `_` or `test_` are no players.
+        """
+        folder = Path(text).expanduser()
+        if not folder.is_dir():
+            return [cls.of(text)]
+        files = [file for file in sorted(folder.glob("*.py")) if not file.name.startswith(("_", "test_"))]
+        if not files:
+            raise ValueError(f"no player is in {folder}: put Python files there (`tengen agents new FILE` writes one)")
+        return [cls(file.stem, str(file)) for file in files]
 
 
 @dataclass(frozen=True)
@@ -104,7 +119,8 @@ class Tournament:
     @property
     def settings(self) -> dict[str, SettingValue]:
         """All that decides how games go, but for the agents and the number of games, which may grow."""
-        return {name: value for name, value in self.matches[0].settings.items() if name not in ("a", "b")}
+        ours = ("a", "b", "a_code", "b_code")
+        return {name: value for name, value in self.matches[0].settings.items() if name not in ours}
 
     @property
     def conditions(self) -> str:
@@ -119,9 +135,14 @@ class Tournament:
     @property
     def folder_name(self) -> str:
         """`go-5-agents-1f2e3d4c`: the same command finds its folder again, in whatever order it lists the agents."""
-        text = json.dumps([self.settings, sorted(entrant.spec for entrant in self.entrants)], sort_keys=True)
-        digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-        return f"{self.options.game}-{len(self.entrants)}-agents-{digest}"
+        return f"{self.options.game}-{len(self.entrants)}-agents-{self._digest(sorted(e.spec for e in self.entrants))}"
+
+    def folder_name_of(self, folder: str) -> str:
+        """`class-1f2e3d4c`: the folder for the players of a folder, whoever they are today."""
+        return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', folder)[:40] or 'class'}-{self._digest(folder)}"
+
+    def _digest(self, what: object) -> str:
+        return hashlib.blake2b(json.dumps([self.settings, what], sort_keys=True).encode(), digest_size=4).hexdigest()
 
     def standings(self, results: Sequence[Sequence[GameResult]]) -> Standings:
         """Ratings and cross table after these results, a list for each of `pairs`."""

@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tengen.cli.options import group
+from tengen.cli.options import DEFAULT_GAME, GAMES, default_group, group
 from tengen.cli.progress import Progress
 
 if TYPE_CHECKING:
     from tengen.nets.model_file import ModelCard
 
 
-def agents() -> None:
-    """List every kind of agent with its settings, and the models that come with Tengen."""
+def list_agents() -> None:
+    """List every kind of agent with its settings, and the models that come with Tengen.
+
+    [cyan]tengen agents new strategy.py[/cyan] writes a file to begin a player of your own with.
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -25,6 +28,33 @@ def agents() -> None:
         table.add_row(kind, text)
     Console().print(table)
     Console().print(f"Models: {', '.join(bundled_models()) or 'none'}. Example: uct:playouts=20000,resign=0.1")
+
+
+def new(
+    file: Annotated[Path, typer.Argument(help="The file to write, such as strategy.py.")],
+    game: Annotated[str, typer.Option(help=f"The game that it is for: {GAMES}.")] = DEFAULT_GAME,
+) -> None:
+    """Write a Python file to begin your own player with: a legal one, with a test and three exercises.
+
+    Play it wherever a spec is asked for. This runs the code of the file on your machine:
+
+    [cyan]tengen match strategy.py random --size 5 --games 10[/cyan]
+
+    [cyan]tengen play --size 5 --opponent strategy.py[/cyan]
+    """
+    from tengen.agents.new_agent import starting_file
+    from tengen.games.game import get_game
+    from tengen.runs.files import write_atomically
+
+    if file.suffix != ".py":
+        raise ValueError(f"{file} is no name of a Python file: it should end in .py")
+    if file.exists():
+        raise ValueError(f"{file} is there already: choose another name")
+    if not file.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {file.parent}: create it first")
+    write_atomically(file, starting_file(get_game(game), file.name).encode())
+    board = " --size 5" if game == "go" else f" --game {game}"
+    typer.echo(f"{file} is ready: edit `choose`, then try\n  tengen match {file} random{board} --games 10")
 
 
 def list_models() -> None:
@@ -183,4 +213,5 @@ def _text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+agents = default_group("List the agents, or begin a player of your own.", {"list": list_agents, "new": new})
 models = group("Look at models and publish them.", {"list": list_models, "show": show, "export": export})

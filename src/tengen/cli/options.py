@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from tengen.runs.settings import BASIC as BASIC
 from tengen.runs.settings import described
@@ -83,6 +83,18 @@ def group(text: str, commands: Mapping[str, Callable[..., None]], **settings: An
     for name, command in commands.items():
         made.command(name, cls=Command)(command)
     return made
+
+
+def default_group(text: str, commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
+    """A group whose first command need not be named: `tengen tournament SPEC SPEC` is `tengen tournament agents`."""
+    default = next(iter(commands))
+
+    class Group(TyperGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            named = bool(args) and args[0] in self.commands
+            return super().parse_args(ctx, args if named else [default, *args])
+
+    return group(text, commands, cls=Group)
 
 
 def _dashed(name: str) -> str:

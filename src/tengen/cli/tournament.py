@@ -3,10 +3,9 @@
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from tengen.cli.options import (
     Cluster,
@@ -23,8 +22,8 @@ from tengen.cli.options import (
     Workers,
     choose_game,
     choose_options,
+    default_group,
     given_options,
-    group,
     worker_factory,
 )
 from tengen.cli.progress import Progress
@@ -43,17 +42,13 @@ _IN_POINTS = 6  # up to so many agents the table gives points; of more there is 
 _REFRESH = 1.0  # seconds between two tables
 
 
-class _AgentsByDefault(TyperGroup):
-    """A group whose command `agents` need not be named: `tengen tournament SPEC SPEC` is a round robin."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        named = bool(args) and args[0] in self.commands
-        return super().parse_args(ctx, args if named else ["agents", *args])
-
-
 def agents(
     specs: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]SPEC...", help="The agents, each with a short name if you like.")
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]SPEC...",
+            help="The agents, each with a short name if you like; a folder stands for every Python file in it.",
+        ),
     ],
     game: GameName = None,
     size: Size = None,
@@ -66,6 +61,10 @@ def agents(
     anchor: Annotated[
         str, typer.Option(help="The agent whose rating is 0, by its name or spec; the first if not given.")
     ] = "",
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="[NAME=]SPEC", help="One more agent, whose rating is 0: what a class wants to beat."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives other openings and other games.")] = 1,
     opening_moves: OpeningMoves = None,
     max_moves: MaxMoves = None,
@@ -81,7 +80,8 @@ def agents(
     Each round is two games of each pair, from the same random opening and with colours reversed. Ratings are those
     of the Bradley-Terry model, with 95% intervals. Games are saved as they end. [bold]Run the same command
     to resume[/bold] after Ctrl-C or worse; a larger --games adds games, and more agents with the same --out add
-    their matches. The folder gets tournament.html and .json, ratings and cross table as CSV and PNG.
+    their matches; a changed Python file replaces its row. The folder gets tournament.html and .json, ratings and
+    cross table as CSV and PNG.
 
     [bold]Examples[/bold]
 
@@ -90,6 +90,9 @@ def agents(
 
     With names, by time, one game at a time, so that they do not take it from each other:
     [cyan]tengen tournament "UCT=uct:seconds=1" "network and search=zero:go9,seconds=1" --workers 1[/cyan]
+
+    A class, every file of a folder a player (their code runs on this machine), at most one second per move:
+    [cyan]tengen tournament class/ --rules simple-go --komi 3.5 --seconds 1 --baseline alphabeta:depth=2[/cyan]
 
     Foreign engines too:
     [cyan]tengen tournament uct gnugo="gtp:gnugo --mode gtp" policy:go9 --anchor gnugo[/cyan]
@@ -103,12 +106,19 @@ def agents(
 
     from tengen.arena.tournament import Entrant, Tournament, saved_results
 
-    entrants = tuple(map(Entrant.of, specs))
+    given_specs = specs if baseline is None else [*specs, baseline]
+    entrants = tuple(entrant for text in given_specs for entrant in Entrant.all_of(text))
+    if baseline is not None:
+        if anchor:
+            raise ValueError("--baseline names the agent whose rating is 0: leave --anchor out")
+        anchor = Entrant.of(baseline).name
     chosen = [entrant.spec for entrant in entrants]
     given = given_options(option, size=size, rules=rules, komi=komi, handicap=handicap, double_step=double_step)
     options = choose_options(choose_game(game, chosen), given, chosen)
     plan = Tournament(entrants, options, games, seed, opening_moves, max_moves, seconds, anchor)
-    folder = Path("tournaments") / plan.folder_name if out is None else out
+    classes = [Path(text).expanduser().resolve().name for text in specs if Path(text).expanduser().is_dir()]
+    name = plan.folder_name_of(classes[0]) if classes else plan.folder_name
+    folder = Path("tournaments") / name if out is None else out
     stopped = False
     try:
         standings = _play(plan, folder, workers, worker_factory(cluster))
@@ -288,6 +298,4 @@ def generation_table(table: "GenerationTable") -> "Table":
     return found
 
 
-tournament = group(
-    "Round-robin tournament with Elo ratings.", {"agents": agents, "generations": generations}, cls=_AgentsByDefault
-)
+tournament = default_group("Round-robin tournament with Elo ratings.", {"agents": agents, "generations": generations})
