@@ -27,10 +27,10 @@ from tengen.games.game import open_batch
 from tengen.games.go.rules import GoOptions
 from tengen.nets.bundled import bundled_models
 from tengen.nets.evaluator import load_evaluator
-from tengen.search.fast_model import load_fast_policy
-from tengen.search.fast_rollouts import FastRollouts
+from tengen.search.fast_policy import load_fast_policy
 from tengen.search.leaves import LeafEvaluation, Leaves, MixedEvaluation, NetworkEvaluation, new_leaves
 from tengen.search.puct import Puct, PuctParameters
+from tengen.search.rollouts import FastRollouts
 from tengen.search.searcher import Searcher
 
 THREADS: Final = (1, 2)

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from tengen.nets.evaluator import Evaluator as Evaluator
     from tengen.nets.model import Model as Model
     from tengen.nets.model import load_model as load_model
-    from tengen.search.fast_model import load_fast_policy as load_fast_policy
-    from tengen.search.fast_rollouts import FastRollouts as FastRollouts
+    from tengen.search.fast_policy import load_fast_policy as load_fast_policy
     from tengen.search.gumbel import Gumbel as Gumbel
     from tengen.search.leaves import LeafEvaluation as LeafEvaluation
     from tengen.search.leaves import Leaves as Leaves
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from tengen.search.leaves import PlayoutEvaluation as PlayoutEvaluation
     from tengen.search.leaves import PolicyAndValue as PolicyAndValue
     from tengen.search.puct import Puct as Puct
+    from tengen.search.rollouts import FastRollouts as FastRollouts
     from tengen.search.rule import SearchResult as SearchResult
     from tengen.search.rule import SearchRule as SearchRule
     from tengen.search.searcher import Searcher as Searcher
@@ -81,8 +81,8 @@ _PLACES = {
     "PlayoutEvaluation": "tengen.search.leaves:PlayoutEvaluation",
     "MixedEvaluation": "tengen.search.leaves:MixedEvaluation",
     "PolicyAndValue": "tengen.search.leaves:PolicyAndValue",
-    "FastRollouts": "tengen.search.fast_rollouts:FastRollouts",
-    "load_fast_policy": "tengen.search.fast_model:load_fast_policy",
+    "FastRollouts": "tengen.search.rollouts:FastRollouts",
+    "load_fast_policy": "tengen.search.fast_policy:load_fast_policy",
     "learn_zero": "tengen.learn.zero:learn_zero",
     "learn_supervised": "tengen.learn.supervised:learn_supervised",
     "learn_reinforce": "tengen.learn.reinforce:learn_reinforce",

@@ -17,8 +17,7 @@ from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
-from tengen.search.fast_model import FastPolicy, sections_of
-from tengen.search.fast_policy import WEIGHTS
+from tengen.search.fast_policy import WEIGHTS, FastPolicy, sections_of
 
 
 @pytest.fixture(scope="module")

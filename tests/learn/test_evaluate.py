@@ -32,8 +32,7 @@ from tengen.learn.value import ValuePositions, play_positions
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, ModelFileError, save_model
 from tengen.nets.network import build_network
-from tengen.search.fast_model import FastPolicy
-from tengen.search.fast_policy import WEIGHTS
+from tengen.search.fast_policy import WEIGHTS, FastPolicy
 
 
 def slow_measures(logits: np.ndarray, moves: np.ndarray, plies: np.ndarray) -> tuple[float, float, float, dict]:

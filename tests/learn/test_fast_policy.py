@@ -22,8 +22,7 @@ from tengen.learn.fast_policy import (
     train_fast_policy,
 )
 from tengen.nets.model_file import read_card
-from tengen.search.fast_model import FastPolicy, last_cells
-from tengen.search.fast_policy import WEIGHTS, find_candidates, score_candidates, survey
+from tengen.search.fast_policy import WEIGHTS, FastPolicy, find_candidates, last_cells, score_candidates, survey
 
 from ..encode.games import as_records, guided_game
 

@@ -19,11 +19,19 @@ from tengen.games.go.legality import is_breathing, play_move
 from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
 from tengen.games.xorshift import next_random
-from tengen.search.fast_model import FastPolicy, last_cells
-from tengen.search.fast_playout import draw_move, new_draw_room, run_fast_playout, weigh_moves
-from tengen.search.fast_policy import WEIGHTS
+from tengen.search.fast_playout import (
+    Tracker,
+    copy_tracker,
+    draw_move,
+    new_draw_room,
+    new_tracker,
+    play_tracked,
+    run_fast_playout,
+    track,
+    weigh_moves,
+)
+from tengen.search.fast_policy import WEIGHTS, FastPolicy, last_cells
 from tengen.search.fast_shapes import shape_tables
-from tengen.search.fast_tracker import Tracker, copy_tracker, new_tracker, play_tracked, track
 
 from ..encode.games import guided_game
 

@@ -15,8 +15,17 @@ from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
 from tengen.games.symmetry import SYMMETRIES, symmetry_points
 from tengen.nets.model_file import ModelFileError
-from tengen.search.fast_model import FastPolicy, last_cells, sections_of
-from tengen.search.fast_policy import SECTIONS, WEIGHTS, find_candidates, new_candidates, new_scene, survey
+from tengen.search.fast_policy import (
+    SECTIONS,
+    WEIGHTS,
+    FastPolicy,
+    find_candidates,
+    last_cells,
+    new_candidates,
+    new_scene,
+    sections_of,
+    survey,
+)
 from tengen.search.fast_shapes import BREATHING, EYE, PEACEFUL, read_shape, shape_tables, swap_shape
 
 from ..encode.games import guided_game, mixed_states

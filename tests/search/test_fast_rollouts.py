@@ -15,10 +15,10 @@ from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import RULES, GoOptions
 from tengen.games.go.score import area
 from tengen.games.microchess.options import MicrochessOptions
-from tengen.search.fast_model import FastPolicy, load_fast_policy
-from tengen.search.fast_rollouts import FastRollouts, new_rollout_room, roll_out_leaves
+from tengen.search.fast_policy import FastPolicy, load_fast_policy
 from tengen.search.fast_shapes import shape_tables
 from tengen.search.leaves import Leaves, new_leaves
+from tengen.search.rollouts import FastRollouts, new_rollout_room, roll_out_leaves
 
 from ..encode.games import guided_game
 from ..games.go.positions import play_all, state_from

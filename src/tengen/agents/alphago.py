@@ -28,8 +28,8 @@ from tengen.games.batch import BatchedGame
 from tengen.nets.bundled import find_model
 from tengen.nets.model import Model
 from tengen.nets.model_file import ModelCard, read_card
-from tengen.search.fast_model import NETWORK as FAST_POLICY
-from tengen.search.fast_model import load_fast_policy
+from tengen.search.fast_policy import NETWORK as FAST_POLICY
+from tengen.search.fast_policy import load_fast_policy
 from tengen.search.leaves import (
     LeafEvaluation,
     MixedEvaluation,

@@ -18,7 +18,7 @@ from tengen.games.go import PASS
 from tengen.games.state import AnyState
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
-from tengen.search.fast_model import FastPolicy
+from tengen.search.fast_policy import FastPolicy
 
 _REPORTED = 10  # how many moves a decision gives probabilities for
 

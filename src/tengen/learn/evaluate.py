@@ -30,10 +30,10 @@ from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, read_card
-from tengen.search.fast_model import NETWORK as FAST_POLICY
-from tengen.search.fast_model import FastPolicy, load_fast_policy
-from tengen.search.fast_rollouts import FastRollouts
+from tengen.search.fast_policy import NETWORK as FAST_POLICY
+from tengen.search.fast_policy import FastPolicy, load_fast_policy
 from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, new_leaves
+from tengen.search.rollouts import FastRollouts
 
 if TYPE_CHECKING:
     from tengen.learn.value import ValuePositions

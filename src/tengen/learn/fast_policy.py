@@ -34,10 +34,11 @@ from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.learn.evaluate import PolicyMeasures
 from tengen.nets.model_file import ModelCard, read_card, read_tensors, write_tensors
-from tengen.search.fast_model import NETWORK, FastPolicy
 from tengen.search.fast_policy import (
+    NETWORK,
     WEIGHTS,
     Candidates,
+    FastPolicy,
     Scene,
     find_candidates,
     new_candidates,

@@ -177,7 +177,7 @@ class SelfPlayWorker:
 
     def use(self, evaluator: "Evaluator") -> None:
         """Play on with this evaluator."""
-        from tengen.search.fast_model import load_fast_policy
+        from tengen.search.fast_policy import load_fast_policy
         from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
         from tengen.search.rollouts import rollouts_of
         from tengen.search.searcher import Searcher

@@ -20,15 +20,22 @@ The first four depend on the board alone (`static_features`), the others on the 
 """
 
 import math
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
+from tengen.games import go
 from tengen.games.go.board import EMPTY, EMPTY_COUNT, KO, NO_CELL, PASSES, SIZE, WHITE, atari_cell, cell_count
+from tengen.games.go.coordinates import PASS, from_cell, to_cell
 from tengen.games.go.legality import is_breathing
 from tengen.games.go.playout import is_self_atari
+from tengen.nets.bundled import find_model
+from tengen.nets.model_file import ModelCard, ModelFileError, read_tensors, write_tensors
 from tengen.search.fast_shapes import (
     OFFSETS,
     OWN_BITS,
@@ -40,6 +47,7 @@ from tengen.search.fast_shapes import (
     read_far,
     read_shape,
     shape_class,
+    shape_tables,
     swap_shape,
 )
 
@@ -71,6 +79,127 @@ SHAPE, DIAMOND, POINT, TACTIC, LAST, BEFORE, RESPONSE, NEAR, RESCUE, PASS_ = (in
 STATIC: Final = 4  # features of every move
 MOST: Final = 9  # features of one move at most
 RESCUES: Final = 32  # moves that save stones, at most
+LANES: Final = 32  # cells are weighed in blocks of so many
+
+NETWORK: Final = "fast-policy"
+"""What a model file calls this kind of model."""
+_SMALL: Final = 13  # boards up to this size have a fast policy of their own
+
+
+class Factors(NamedTuple):
+    """A fast policy as kernels multiply it, for boards of one size N, whose P cells are Q in whole blocks of LANES."""
+
+    table: NDArray[np.float32]  # [WEIGHTS] exp of the weights
+    windows: NDArray[np.float32]  # factors of all cells by their place from a move: windows[starts[k, move] + cell]
+    starts: NDArray[np.int64]  # [2, P] for the last move and the one before; NO_CELL has factors of 1
+
+
+@dataclass(frozen=True)
+class FastPolicy:
+    """A linear softmax over local features; it plays on boards of every size."""
+
+    weights: NDArray[np.float32]  # [WEIGHTS], the sections of `fast_policy.SECTIONS` end to end
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model file; ModelFileError if it holds something else."""
+        tensors, card = read_tensors(path)
+        if card.network != NETWORK:
+            raise ModelFileError(f"{path} holds a network of kind {card.network}, not a fast policy")
+        shapes = {name: tensor.shape for name, tensor in tensors.items()}
+        if shapes != {name: (count,) for name, count in SECTIONS.items()}:
+            raise ModelFileError(f"{path} holds a fast policy with other features: learn it again")
+        weights = np.concatenate([tensors[name].astype(np.float32) for name in SECTIONS])
+        if not np.isfinite(weights).all():
+            raise ModelFileError(f"{path} holds weights that are no numbers")
+        return cls(weights)
+
+    def save(self, path: str | Path, *, size: int, training: dict[str, Any], half: bool = True) -> None:
+        """Write a model file in one step."""
+        card = ModelCard("go", size, "chinese", NETWORK, 0, NETWORK, {}, training)
+        write_tensors(path, sections_of(self.weights), card, half=half)
+
+    def factors(self, size: int, temperature: float = 1.0) -> Factors:
+        """The same policy for playouts on boards of this size, scores divided by the temperature.
+
+        All who ask for the same get the same arrays.
+        """
+        if not 0 < temperature <= 100:
+            raise ValueError(f"a temperature of {temperature} is not possible: give a positive number such as 1")
+        if (size, temperature) not in self._factors:
+            self._factors[size, temperature] = factors_of(self.weights / np.float32(temperature), size)
+        return self._factors[size, temperature]
+
+    @cached_property
+    def _factors(self) -> dict[tuple[int, float], Factors]:
+        return {}
+
+    def scores(self, state: go.State) -> dict[int, float]:
+        """The score of every move: the logarithm of its probability, but for a constant.
+
+        Moves are legal by simple ko and no suicide; superko and eyes are the caller's business. PASS is among them.
+        """
+        size, board = state.size, state.board
+        scene, candidates = new_scene(size), new_candidates(size)
+        survey(board, scene)
+        last, before = last_cells(state)
+        n = find_candidates(board, scene, shape_tables(), last, before, state.to_play, candidates)
+        scores = np.empty(n, np.float32)
+        score_candidates(self.weights, candidates, n, scores)
+        moves = (PASS if cell == NO_CELL else from_cell(int(cell), size) for cell in candidates.cells[:n])
+        return dict(zip(moves, scores.tolist(), strict=True))
+
+
+def load_fast_policy(name: str | Path = "", size: int = 19) -> FastPolicy:
+    """A fast policy by the name of a bundled model or by its path; without one, the bundled one for this board size.
+
+    >>> import tengen
+    >>> policy = tengen.load_fast_policy(size=9)
+    >>> scores = policy.scores(tengen.go.State.new(9))
+    >>> tengen.go.to_gtp(max(scores, key=scores.get), 9)
+    'E5'
+    """
+    return FastPolicy.load(find_model(name or ("fast9" if size <= _SMALL else "fast19")))
+
+
+def sections_of(weights: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """The tables of a flat array by name, as views."""
+    assert weights.shape == (WEIGHTS,)
+    ends = np.cumsum(list(SECTIONS.values()))
+    return dict(zip(SECTIONS, np.split(weights, ends[:-1]), strict=True))
+
+
+def last_cells(state: go.State) -> tuple[int, int]:
+    """The cells of the last move and of the one before, NO_CELL for a pass or none."""
+
+    def cell(move: int | None) -> int:
+        return NO_CELL if move is None or move < 0 else to_cell(move, state.size)
+
+    return cell(state.last_move), cell(state.previous.last_move if state.previous else None)
+
+
+def blocks_of(size: int) -> int:
+    """How many cells whole blocks of LANES have, on a board of this size."""
+    return -(-cell_count(size) // LANES) * LANES
+
+
+def factors_of(weights: NDArray[np.float32], size: int) -> Factors:
+    """The factors of weights: float32[WEIGHTS] on boards of this size."""
+    table = np.exp(weights.astype(np.float32))
+    stride, rows, ones = size + 1, 2 * size + 1, blocks_of(size)
+    windows = np.ones((2, size, rows, stride), np.float32)
+    starts = np.zeros((2, cell_count(size)), np.int64)
+    for k, section in enumerate((LAST, BEFORE)):
+        for col in range(1, stride):
+            for row in range(1, stride):
+                starts[k, row * stride + col] = ones + ((k * size + col - 1) * rows + size - row) * stride
+            for r in range(-size, size + 1):
+                for c in range(1, stride):
+                    place = place_of(r, c - col)
+                    if place >= 0:
+                        windows[k, col - 1, r + size, c] = table[section + place]
+    edge = np.ones(ones, np.float32)
+    return Factors(table, np.concatenate([edge, windows.ravel(), edge]), starts)
 
 
 class Scene(NamedTuple):
