@@ -21,8 +21,7 @@ from tengen.games import go
 from tengen.games.go.board import allocate, new_board, new_boards
 from tengen.games.go.legality import legal_policies, play_policies
 from tengen.games.go.playout import playouts
-from tengen.search.uct import UctParameters, UctRoot, new_scratch, simulate
-from tengen.search.uct_tree import new_tree
+from tengen.search.uct import UctParameters, UctRoot, new_scratch, new_tree, simulate
 
 SIZES = (5, 9, 19)
 _PLAYOUTS = {5: 100_000, 9: 40_000, 19: 8_000}

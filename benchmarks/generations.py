@@ -22,11 +22,10 @@ from tengen._machine import cores
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.generations_config import GenerationsConfig, preset_config
 from tengen.learn.generations_games import GenerationPlayer
-from tengen.nets.generations import Generation, find_generation, model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.nets.quantize import calibrate
-from tengen.search.generation_values import GenerationValues
+from tengen.search.generations import Generation, GenerationValues, find_generation, model_file
 
 TRIALS: Final = 100  # of the tree search, for a move
 RANDOM_GAMES: Final = 100_000

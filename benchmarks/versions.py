@@ -9,6 +9,7 @@ It shares no code with `tengen bench`, because it has to run on versions that la
 """
 
 import argparse
+import importlib
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -158,12 +160,21 @@ def _api_moves(size: int, moves: int = 3000) -> Callable[[], int]:
     return work
 
 
+def _find(name: str, *modules: str) -> Any:
+    """What this version has by that name, in the first of the modules that it is in."""
+    for module in modules:
+        with suppress(ImportError, AttributeError):
+            return getattr(importlib.import_module(f"tengen.{module}"), name)
+    raise SystemExit(f"this version has no {name}")
+
+
 def _uct(size: int, guided: bool) -> Callable[[], int]:
     import numpy as np
 
     from tengen.games import go
     from tengen.search.uct import UctParameters, UctRoot, new_scratch, simulate
-    from tengen.search.uct_tree import new_tree
+
+    new_tree = _find("new_tree", "search.uct", "search.uct_tree")
 
     state = go.State.new(size)
     dead = np.zeros(len(state.board.color), np.uint8)

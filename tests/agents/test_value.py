@@ -13,12 +13,10 @@ from tengen.encode.registry import get_encoder
 from tengen.games import go, microchess
 from tengen.games.game import get_game
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.nets.generations import find_generation, model_file
 from tengen.nets.model_file import ModelCard, ModelFileError, save_model
 from tengen.nets.network import build_network
-from tengen.search.budget import Budget
-from tengen.search.generation_values import GenerationValues
-from tengen.search.value_tree import ValueTreeSearch
+from tengen.search.generations import GenerationValues, ValueTreeSearch, find_generation, model_file
+from tengen.search.minimax import Budget
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,9 @@ from tengen.arena.generation_table import PairResult, TableSettings, play_pairs,
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.game import open_batch
-from tengen.nets.generations import find_generation, model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
-from tengen.search.generation_values import GenerationValues
+from tengen.search.generations import GenerationValues, find_generation, model_file
 from tengen.search.value_play import ValuePlay
 
 SETTINGS = TableSettings(games=6, seed=3)

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.games import go
-from tengen.nets.generations import model_file
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
+from tengen.search.generations import model_file
 from tengen.workers.calls import Calls, WorkerError
 from tengen.workers.local import this_machine
 

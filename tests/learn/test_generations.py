@@ -28,10 +28,10 @@ from tengen.learn.generations_games import (
     play_in_threads,
 )
 from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, PositionsAfter
-from tengen.nets.generations import find_generation, generation_numbers, model_file
 from tengen.nets.model_file import ModelFileError, is_calibrated, read_card, read_tensors
 from tengen.nets.network import PolicyValueOutput
 from tengen.runs.folder import FolderError, RunDirectory, read_metrics
+from tengen.search.generations import find_generation, generation_numbers, model_file
 
 SIZE = 4
 

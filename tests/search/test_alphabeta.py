@@ -13,10 +13,7 @@ from tengen.games.kernels import WIN
 from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
-from tengen.search.budget import Budget
-from tengen.search.evaluation import Evaluation
-from tengen.search.minimax import minimax
-from tengen.search.result import GameTreeResult
+from tengen.search.minimax import Budget, Evaluation, GameTreeResult, minimax
 
 
 @cache

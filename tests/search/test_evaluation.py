@@ -6,7 +6,7 @@ import pytest
 from tengen.games import go
 from tengen.games.game import get_game
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
-from tengen.search.evaluation import Evaluation
+from tengen.search.minimax import Evaluation
 
 GO = get_game("go")
 

@@ -7,9 +7,7 @@ from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.games.kernels import WIN
 from tengen.games.state import AnyState
-from tengen.search.budget import Budget, BudgetSpent
-from tengen.search.evaluation import Evaluation
-from tengen.search.minimax import minimax, minimax_search
+from tengen.search.minimax import Budget, BudgetSpent, Evaluation, minimax, minimax_search
 
 
 def evaluation_for(state: AnyState) -> Evaluation:

@@ -6,8 +6,18 @@ import pytest
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, RULES, WHITE, from_gtp
 from tengen.games.go.coordinates import from_cell
-from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
-from tengen.search.uct_tree import UctTree, copy_subtree, find_child, most_visited, new_tree
+from tengen.search.uct import (
+    UctParameters,
+    UctRoot,
+    UctScratch,
+    UctTree,
+    copy_subtree,
+    find_child,
+    most_visited,
+    new_scratch,
+    new_tree,
+    simulate,
+)
 
 
 def nothing_dead(state: go.State) -> np.ndarray:

@@ -12,7 +12,7 @@ from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp, to_gtp
 from tengen.games.go.sgf import read_sgf
-from tengen.search.status import describe_count, estimate
+from tengen.search.life_and_death import describe_count, estimate
 from tengen.serve.go_session import GoSession
 
 

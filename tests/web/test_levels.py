@@ -7,7 +7,7 @@ import pytest
 from tengen.agents.agent import NeedsCheck
 from tengen.agents.registry import load_agent
 from tengen.games import go
-from tengen.search.status import is_open, result_is_open
+from tengen.search.life_and_death import is_open, result_is_open
 from tengen.web.opponents import opponents_for
 
 

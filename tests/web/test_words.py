@@ -29,7 +29,7 @@ def sample(message: ast.expr) -> str | None:
 
 def messages() -> list[str]:
     found = list[str]()
-    for file in sorted([*(ROOT / "src/tengen/web").glob("*.py"), ROOT / "src/tengen/search/status.py"]):
+    for file in sorted([*(ROOT / "src/tengen/web").glob("*.py"), ROOT / "src/tengen/search/life_and_death.py"]):
         if file.name in NOT_FOR_PAGES:
             continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -17,8 +17,8 @@ from tengen.games import go
 from tengen.games.game import game_of
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.state import NOBODY, RESIGN, AnyState
+from tengen.search.life_and_death import dead_stones
 from tengen.search.searcher import Searcher
-from tengen.search.status import dead_stones
 from tengen.search.tree import TERMINAL, action_value, find_child
 
 _LONGEST_LINE = 20

@@ -17,10 +17,7 @@ from tengen.games.kernels import WIN
 from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
-from tengen.search.budget import Budget, BudgetSpent, Clock
-from tengen.search.evaluation import Evaluation
-from tengen.search.minimax import minimax_search
-from tengen.search.result import GameTreeResult
+from tengen.search.minimax import Budget, BudgetSpent, Clock, Evaluation, GameTreeResult, minimax_search
 
 Search = Callable[[list[int], frozenset[int]], GameTreeResult]
 """A search of these root moves, with these stones dead when the game is counted."""

@@ -10,7 +10,7 @@ from tengen.search.leaves import PlayoutEvaluation
 from tengen.search.puct import Puct, PuctParameters
 
 if TYPE_CHECKING:
-    from tengen.search.generation_values import GenerationValues
+    from tengen.search.generations import GenerationValues
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,6 @@ def _by_values(settings: MctsSettings) -> SearchParts:
 
 def _generation_values(settings: MctsSettings) -> "GenerationValues":
     """Imported here, so that playouts need no networks."""
-    from tengen.nets.generations import find_generation
-    from tengen.search.generation_values import GenerationValues
+    from tengen.search.generations import GenerationValues, find_generation
 
     return GenerationValues(find_generation(settings.model, settings.generation))

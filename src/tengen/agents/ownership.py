@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tengen.games import go
 from tengen.games.go import BLACK
 from tengen.games.state import AnyState
-from tengen.search.status import playout_ownership
+from tengen.search.life_and_death import playout_ownership
 
 if TYPE_CHECKING:
     from tengen.encode.encoder import Encoder

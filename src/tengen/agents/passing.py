@@ -10,7 +10,7 @@ from enum import Enum
 
 from tengen.games import go
 from tengen.games.go import BLACK, PASS
-from tengen.search.status import is_settled, search_ownership
+from tengen.search.life_and_death import is_settled, search_ownership
 
 _MOST_PLAYOUTS, _FEWEST_PLAYOUTS = 4000, 200
 _CLOCK_SHARE = 0.1  # of the time for a move that the question may take

@@ -115,7 +115,7 @@ def model_card(spec: str) -> "ModelCard | None":
         return None
     settings, _ = _kind(kind)
     if any(field.name == "generation" for field in fields(settings)):
-        from tengen.nets.generations import find_generation
+        from tengen.search.generations import find_generation
 
         given = settings(**_parse(kind, settings, text))
         return find_generation(given.model, given.generation).card if given.model else None

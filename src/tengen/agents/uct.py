@@ -19,10 +19,21 @@ from tengen.games.go import EMPTY, PASS, RESIGN
 from tengen.games.go.board import NO_CELL
 from tengen.games.go.coordinates import from_cell, to_cell
 from tengen.games.state import AnyState
+from tengen.search.life_and_death import is_settled
 from tengen.search.rule import cannot_be_overtaken
-from tengen.search.status import is_settled
-from tengen.search.uct import UctParameters, UctRoot, UctScratch, new_scratch, simulate
-from tengen.search.uct_tree import UctTree, clear_tree, copy_subtree, find_child, most_visited, new_tree
+from tengen.search.uct import (
+    UctParameters,
+    UctRoot,
+    UctScratch,
+    UctTree,
+    clear_tree,
+    copy_subtree,
+    find_child,
+    most_visited,
+    new_scratch,
+    new_tree,
+    simulate,
+)
 
 _CHUNK = 256  # simulations between two looks at the tree
 _FIRST_CHUNK = 32  # before the first look at the clock

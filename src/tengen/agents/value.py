@@ -13,10 +13,8 @@ from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS
 from tengen.games.options import Options
 from tengen.games.state import RESIGN, AnyState
-from tengen.nets.generations import find_generation
-from tengen.search.budget import Budget, Clock
-from tengen.search.generation_values import GenerationValues
-from tengen.search.value_tree import ValueTreeSearch
+from tengen.search.generations import GenerationValues, ValueTreeSearch, find_generation
+from tengen.search.minimax import Budget, Clock
 
 
 @dataclass(frozen=True)

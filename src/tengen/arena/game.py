@@ -2,8 +2,8 @@
 
 A game ends by its rules, by resignation, by forfeit, or at a move limit. An agent forfeits when it raises an
 error or plays an illegal move; whoever runs the match need not care. Where there is territory, dead stones are taken
-off before counting if the rules say so (a short search finds them: `search.status`), and a game at the move limit is
-counted as it stands. In other games the move limit is a draw.
+off before counting if the rules say so (a short search finds them: `search.life_and_death`), and a game at the move
+limit is counted as it stands. In other games the move limit is a draw.
 """
 
 import threading
@@ -16,7 +16,7 @@ from typing import Any
 from tengen.agents.agent import Agent, AgentError, AgentTimeoutError, Decision
 from tengen.games.game import game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState, other_player
-from tengen.search.status import settle
+from tengen.search.life_and_death import settle
 
 
 class GameStopped(Exception):

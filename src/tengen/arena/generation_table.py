@@ -25,9 +25,8 @@ from tengen.arena.tournament_report import as_csv
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
 from tengen.games.options import Options
-from tengen.nets.generations import find_generation, generation_numbers
 from tengen.runs.files import write_atomically
-from tengen.search.generation_values import GenerationValues
+from tengen.search.generations import GenerationValues, find_generation, generation_numbers
 from tengen.search.leaves import LeafEvaluation
 from tengen.search.policy_play import final_results
 from tengen.search.value_play import ValuePlay

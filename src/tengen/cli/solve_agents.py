@@ -222,7 +222,7 @@ def generations(
     from tengen.arena.mistakes import Mistakes, draw_mistakes, find_mistakes
     from tengen.games import go
     from tengen.games.game import get_game
-    from tengen.nets.generations import generation_numbers
+    from tengen.search.generations import generation_numbers
     from tengen.solve.go_solver import Solver
 
     options = run_options(run, float("nan"))

@@ -41,12 +41,11 @@ from tengen.learn.generations_games import (
 from tengen.learn.generations_trainer import OutcomeTrainer, network_config
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError
 from tengen.learn.report import CURVES_FILE
-from tengen.nets.generations import find_generation, model_file
 from tengen.nets.registry import NetworkSpecError, describe_network, parse_network
 from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.runs.progress import RunProgress
-from tengen.search.generation_values import GenerationValues
+from tengen.search.generations import GenerationValues, find_generation, model_file
 from tengen.workers.calls import WorkerFactory
 
 _BETTER: Final = 0.98  # a network whose loss is above this share of a constant's is trained again

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.learn.generations_config import GenerationsConfig
-from tengen.nets.generations import Generation
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.files import make_folder
-from tengen.search.generation_values import GenerationValues
+from tengen.search.generations import Generation, GenerationValues
 from tengen.search.policy_play import final_results
 from tengen.search.tree_play import TreePlay
 from tengen.search.value_play import ValuePlay, play_at_random

@@ -31,7 +31,7 @@ from tengen._kernel import kernel
 from tengen.games.batch import BatchedGame
 from tengen.games.kernels import WIN, copy, ending, evaluate, gain, has_quiescence, key, moves, play, player
 from tengen.games.state import RESIGN, AnyState
-from tengen.search.result import GameTreeResult
+from tengen.search.minimax import GameTreeResult
 
 MAX_DEPTH: Final = 200
 

@@ -23,7 +23,7 @@ from rich.text import Text
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, WHITE
 from tengen.games.go.coordinates import GTP_COLUMNS, max_fixed_handicap, star_points
-from tengen.search.status import dead_stones, describe_count, describe_margin, estimate
+from tengen.search.life_and_death import dead_stones, describe_count, describe_margin, estimate
 from tengen.serve.session import GameSession, Look
 
 WOOD: Final = "#e0b566"

@@ -30,7 +30,7 @@ from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
 from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import write_sgf
-from tengen.search.status import dead_stones
+from tengen.search.life_and_death import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters
 from tengen.serve.gtp_protocol import (
     AnswerStream,

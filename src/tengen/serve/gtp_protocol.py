@@ -29,7 +29,7 @@ from tengen.games.go import BLACK, PASS, RESIGN, WHITE, IllegalMove, RuleSet, fr
 from tengen.games.go.coordinates import fixed_handicap, from_cell, max_fixed_handicap, to_cell
 from tengen.games.go.state import opponent
 from tengen.games.go.strings import liberty_cells, liberty_count
-from tengen.search.status import dead_stones, is_settled, search_ownership
+from tengen.search.life_and_death import dead_stones, is_settled, search_ownership
 
 LONGEST_LINE: Final = 1 << 20
 _DROPPED: Final = bytes(c for c in range(32) if c not in b"\t\n") + b"\x7f"

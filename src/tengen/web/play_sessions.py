@@ -14,7 +14,7 @@ from tengen.games.game import AnyGame, get_game
 from tengen.games.go import PASS, State
 from tengen.games.go.sgf import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
-from tengen.search.status import dead_stones, estimate, group_at, result_is_open
+from tengen.search.life_and_death import dead_stones, estimate, group_at, result_is_open
 from tengen.web.clocks import GameClock, TimeControl
 from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.guard import is_loopback

@@ -20,7 +20,7 @@ from tengen.games.go import PASS
 from tengen.games.go.coordinates import to_gtp
 from tengen.games.microchess import State as Microchess
 from tengen.games.state import FIRST, RESIGN
-from tengen.search.status import is_open
+from tengen.search.life_and_death import is_open
 
 View = dict[str, Any]
 _PIECES = ".PNBRQKpnbrqk"

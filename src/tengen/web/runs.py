@@ -18,8 +18,8 @@ from tengen.games.game import get_game
 from tengen.games.state import RESIGN
 from tengen.learn.replay import ChunkFolder
 from tengen.learn.zero import read_config
-from tengen.nets.generations import find_generation, generation_numbers
 from tengen.runs.folder import METRICS_FILE, read_metrics, read_settings
+from tengen.search.generations import find_generation, generation_numbers
 from tengen.web.inputs import as_number, as_setting, as_text
 from tengen.web.study import Study, read_study, study_of
 

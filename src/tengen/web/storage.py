@@ -19,7 +19,7 @@ from typing import Any, Final
 from tengen.games.game import AnyGame, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
 from tengen.runs.files import write_atomically
-from tengen.search.status import describe_count
+from tengen.search.life_and_death import describe_count
 from tengen.serve.review import PositionEstimate
 from tengen.web.clocks import GameClock
 from tengen.web.opponents import HUMAN

@@ -11,7 +11,7 @@ from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import SIZE, Board
 from tengen.games.go.rules import REMOVES_DEAD, SUICIDE, GoOptions
 from tengen.games.go.score import final_margin, final_owners
-from tengen.search.status import dead_stones, settle
+from tengen.search.life_and_death import dead_stones, settle
 
 from .diagrams import Point, Stones, all_points, beside, cell_of, random_boards, stones_of, strings_of
 from .positions import state_from

@@ -402,7 +402,7 @@ class State(AnyState):
         return self._square(self._owners(self._dead_cells(dead)))
 
     def dead_stones(self, playouts: int = 400, seed: int = 1) -> frozenset[int]:
-        """The stones that guided playouts from here mostly lose. (`search.status` reads more deeply.)"""
+        """The stones that guided playouts from here mostly lose. (`search.life_and_death` reads more deeply.)"""
         ownership, rng = np.zeros(len(self.board.color), np.int64), np.array([2 * seed + 1], np.uint64)
         score.playout_owners(self.board, allocate(self.size), self.rules.flags, playouts, rng, ownership)
         return self.dead_by_ownership(ownership, playouts)

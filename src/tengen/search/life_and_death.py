@@ -18,8 +18,7 @@ from tengen.games.go import BLACK, EMPTY, WHITE, opponent
 from tengen.games.go.board import BORDER, KO, NO_CELL, PASSES, TO_PLAY, allocate, copy_board
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.score import playout_owners
-from tengen.search.uct import UctParameters, UctRoot, new_scratch, simulate
-from tengen.search.uct_tree import new_tree
+from tengen.search.uct import UctParameters, UctRoot, new_scratch, new_tree, simulate
 
 
 def dead_stones(state: go.State, playouts: int = 4000, seed: int = 1) -> frozenset[int]:

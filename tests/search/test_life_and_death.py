@@ -5,7 +5,7 @@ import pytest
 
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
-from tengen.search.status import dead_stones, is_settled, search_ownership, settle
+from tengen.search.life_and_death import dead_stones, is_settled, search_ownership, settle
 
 
 def state_of(diagram: str, to_play: int = BLACK, rules: str = "chinese") -> go.State:
