@@ -25,8 +25,8 @@ from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch
 from tengen.games.go.rules import GoOptions
-from tengen.nets.bundled import bundled_models
 from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model_file import bundled_models
 from tengen.search.fast_policy import load_fast_policy
 from tengen.search.leaves import LeafEvaluation, Leaves, MixedEvaluation, NetworkEvaluation, new_leaves
 from tengen.search.puct import Puct, PuctParameters

@@ -27,7 +27,7 @@ from tengen.learn.replay import ChunkFolder, ReplayMemory
 from tengen.learn.selfplay import Played, SelfPlayRound, ZeroWorker
 from tengen.learn.zero import ZeroConfig, preset_config
 from tengen.learn.zero_trainer import ZeroTrainer
-from tengen.nets.bundled import find_model
+from tengen.nets.model_file import find_model
 from tengen.workers.calls import Workers
 from tengen.workers.local import ProcessWorkers
 from tengen.workers.ray_workers import ray_cluster

@@ -24,7 +24,7 @@ from tengen.learn.generations_config import GenerationsConfig, preset_config
 from tengen.learn.generations_games import GenerationPlayer
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
-from tengen.nets.quantize import calibrate
+from tengen.nets.openvino_evaluator import calibrate
 from tengen.search.generations import Generation, GenerationValues, find_generation, model_file
 
 TRIALS: Final = 100  # of the tree search, for a move

@@ -230,10 +230,10 @@ def _encode(size: int, encoder: str) -> Callable[[], int]:
 
 def _self_play(size: int) -> Callable[[], int]:
     """Games of a bundled network against itself: simulations/s, network included."""
+    from tengen import load_model
     from tengen.encode.game_spec import GameSpec
     from tengen.games.game import get_game
     from tengen.learn.selfplay import SelfPlaySettings, SelfPlayWorker
-    from tengen.nets.model import load_model
 
     name, komi, slots = _SELF_PLAY[size]
     model = load_model(name)

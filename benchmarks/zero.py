@@ -26,8 +26,7 @@ from tengen.games.go.rules import GoOptions
 from tengen.learn.selfplay import SelfPlaySettings, SelfPlayWorker
 from tengen.nets.evaluator import Evaluator
 from tengen.nets.network import Network, TorchEvaluator, build_network
-from tengen.nets.openvino_evaluator import OpenVinoEvaluator
-from tengen.nets.quantize import calibrate
+from tengen.nets.openvino_evaluator import OpenVinoEvaluator, calibrate
 
 PEERS = {"mctx + pgx": "mctx_pgx.py", "OpenSpiel AlphaZero": "openspiel_alphazero.py"}
 _NAMES = {"Tengen": "Tengen, int8", "openvino": "OpenVINO, floats", "torch": "PyTorch, channels_last"}

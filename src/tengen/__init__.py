@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from tengen.learn.value import learn_value as learn_value
     from tengen.learn.zero import learn_zero as learn_zero
     from tengen.nets.evaluator import Evaluator as Evaluator
-    from tengen.nets.model import Model as Model
-    from tengen.nets.model import load_model as load_model
+    from tengen.nets.evaluator import Model as Model
+    from tengen.nets.evaluator import load_model as load_model
     from tengen.search.fast_policy import load_fast_policy as load_fast_policy
     from tengen.search.gumbel import Gumbel as Gumbel
     from tengen.search.leaves import LeafEvaluation as LeafEvaluation
@@ -71,8 +71,8 @@ _PLACES = {
     "Analysis": "tengen.agents.analysis:Analysis",
     "play_game": "tengen.arena.game:play_game",
     "play_match": "tengen.arena.play_match:play_match",
-    "load_model": "tengen.nets.model:load_model",
-    "Model": "tengen.nets.model:Model",
+    "load_model": "tengen.nets.evaluator:load_model",
+    "Model": "tengen.nets.evaluator:Model",
     "get_encoder": "tengen.encode.registry:get_encoder",
     "Searcher": "tengen.search.searcher:Searcher",
     "Puct": "tengen.search.puct:Puct",

@@ -13,7 +13,7 @@ from tengen.agents.registry import SpecError, agent_kinds, load_agent, with_limi
 from tengen.games import go, microchess
 from tengen.games.game import get_game
 from tengen.games.go import BLACK, PASS, RESIGN, WHITE
-from tengen.nets.model import load_model
+from tengen.nets.evaluator import load_model
 from tengen.nets.model_file import ModelCard, ModelFileError, save_model
 from tengen.nets.network import build_network
 

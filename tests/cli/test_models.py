@@ -6,7 +6,7 @@ from pathlib import Path
 from typer.testing import CliRunner, Result
 
 from tengen.cli.main import app
-from tengen.nets.bundled import bundled_models, find_model
+from tengen.nets.model_file import bundled_models, find_model
 
 
 def models(*arguments: str) -> Result:

@@ -11,10 +11,10 @@ from tengen.learn.export import export_model, player_of, smoke_match
 from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised
 from tengen.learn.zero import learn_zero
-from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import (
     ModelCard,
+    find_model,
     is_calibrated,
     read_card,
     read_model,

@@ -33,7 +33,7 @@ from tengen.learn.supervised import (
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard, load_network, read_card, save_model
 from tengen.nets.network import build_network
-from tengen.nets.quantize import agreement
+from tengen.nets.openvino_evaluator import agreement
 from tengen.runs.folder import FolderError, read_metrics
 from tengen.runs.progress import RunProgress
 

@@ -14,7 +14,7 @@ from tengen.learn.optimizers import DivergedError
 from tengen.learn.replay import ReplayBatch, ReplayMemory, pack
 from tengen.learn.zero import check_config
 from tengen.learn.zero_trainer import ZeroTrainer
-from tengen.nets import quantize
+from tengen.nets import openvino_evaluator
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
 from tengen.runs.folder import FolderError
@@ -202,7 +202,7 @@ def test_the_agreement_is_measured_on_positions_that_were_not_calibrated_on(
         return call
 
     for name in ("calibrate", "agreement"):
-        monkeypatch.setattr(quantize, name, watched(name, getattr(quantize, name)))
+        monkeypatch.setattr(openvino_evaluator, name, watched(name, getattr(openvino_evaluator, name)))
     planes = batch_of(game, 64).planes
     trainer = ZeroTrainer(toy_config(backend="int8"), game)
     assert trainer.export(tmp_path / "a.safetensors", np.concatenate([planes, planes]))

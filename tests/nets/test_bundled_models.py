@@ -10,8 +10,7 @@ from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
 from tengen.games.state import FIRST, NOBODY, SECOND
-from tengen.nets.bundled import bundled_models
-from tengen.nets.model_file import read_card
+from tengen.nets.model_file import bundled_models, read_card
 
 Settings = dict[str, Any]
 GO19 = GoOptions(19, "tromp-taylor")

@@ -16,11 +16,12 @@ from torch.nn import functional
 
 import tengen
 from tengen.encode.registry import get_encoder
-from tengen.nets import bundled
-from tengen.nets.bundled import bundled_models, find_model
+from tengen.nets import model_file
 from tengen.nets.model_file import (
     ModelCard,
     ModelFileError,
+    bundled_models,
+    find_model,
     load_network,
     read_card,
     read_model,
@@ -351,7 +352,7 @@ def test_one_flipped_bit_anywhere_is_noticed(data: st.DataObject, model: bytes, 
 
 
 def test_models_are_found_by_short_name_or_path(model: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "_FOLDER", tmp_path / "models")
+    monkeypatch.setattr(model_file, "_BUNDLED", tmp_path / "models")
     with pytest.raises(ModelFileError, match="give the path"):
         find_model("go19")
     (tmp_path / "models").mkdir()

@@ -17,9 +17,8 @@ from tengen.nets.evaluator import load_evaluator
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, ModelFileError, load_network, read_model, read_ranges, save_model
 from tengen.nets.network import Network, TorchEvaluator, build_network
-from tengen.nets.openvino_evaluator import OpenVinoEvaluator, compile_graph
+from tengen.nets.openvino_evaluator import OpenVinoEvaluator, agreement, apart, calibrate, compile_graph
 from tengen.nets.openvino_graph import build_graph
-from tengen.nets.quantize import agreement, apart, calibrate
 from tengen.nets.registry import parse_network
 
 from .networks import SPECS, lived_in, some_planes

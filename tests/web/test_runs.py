@@ -14,8 +14,7 @@ import pytest
 from tengen.arena.generation_table import TableSettings, play_table
 from tengen.arena.results import GameResult
 from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames
-from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard, save_model
+from tengen.nets.model_file import ModelCard, find_model, save_model
 from tengen.nets.network import build_network
 from tengen.search.generations import model_file
 from tengen.web.app import WebConfig

@@ -14,7 +14,7 @@ from tengen.games.go.rules import GoOptions
 from tengen.learn.generations_config import preset_config
 from tengen.learn.generations_games import GenerationFolder, GenerationPlayer, play_by_workers, play_in_threads
 from tengen.learn.reinforce_games import PolicyWorker, play_games
-from tengen.nets.bundled import find_model
+from tengen.nets.model_file import find_model
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver

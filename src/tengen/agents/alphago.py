@@ -25,9 +25,8 @@ from tengen.agents.network_search import (
 )
 from tengen.agents.search_agent import SearchParts
 from tengen.games.batch import BatchedGame
-from tengen.nets.bundled import find_model
-from tengen.nets.model import Model
-from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.evaluator import Model
+from tengen.nets.model_file import ModelCard, find_model, read_card
 from tengen.search.fast_policy import NETWORK as FAST_POLICY
 from tengen.search.fast_policy import load_fast_policy
 from tengen.search.leaves import (

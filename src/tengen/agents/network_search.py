@@ -12,10 +12,8 @@ from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOw
 from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.encode.registry import get_encoder
 from tengen.games.state import AnyState
-from tengen.nets.bundled import bundled_models, find_model
-from tengen.nets.evaluator import load_evaluator, load_ownership
-from tengen.nets.model import Model
-from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.evaluator import Model, load_evaluator, load_ownership
+from tengen.nets.model_file import ModelCard, bundled_models, find_model, read_card
 
 CACHE = 1 << 15
 """Positions whose evaluation is remembered."""

@@ -16,8 +16,8 @@ from tengen.games import go
 from tengen.games.game import game_of, get_game
 from tengen.games.go import PASS
 from tengen.games.state import AnyState
-from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
+from tengen.nets.model_file import find_model
 from tengen.search.fast_policy import FastPolicy
 
 _REPORTED = 10  # how many moves a decision gives probabilities for

@@ -121,8 +121,7 @@ def model_card(spec: str) -> "ModelCard | None":
         return find_generation(given.model, given.generation).card if given.model else None
     if kind not in _NETWORKS:
         return None
-    from tengen.nets.bundled import find_model
-    from tengen.nets.model_file import read_card
+    from tengen.nets.model_file import find_model, read_card
 
     return read_card(find_model(settings(**_parse(kind, settings, text)).model))
 
@@ -144,7 +143,7 @@ def spec_files(spec: str) -> list[str]:
             raise SpecError(
                 f"{folder} is a folder, and only model files are sent to other machines: name one in {spec}"
             )
-    from tengen.nets.bundled import bundled_models
+    from tengen.nets.model_file import bundled_models
 
     return [name for name in named if name not in bundled_models()]
 

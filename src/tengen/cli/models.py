@@ -21,7 +21,7 @@ def list_agents() -> None:
     from rich.table import Table
 
     from tengen.agents.registry import agent_kinds
-    from tengen.nets.bundled import bundled_models
+    from tengen.nets.model_file import bundled_models
 
     table = Table("spec", "who plays, and its settings with their defaults", show_lines=True)
     for kind, text in agent_kinds().items():
@@ -65,8 +65,7 @@ def list_models() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from tengen.nets.bundled import bundled_models
-    from tengen.nets.model_file import read_card
+    from tengen.nets.model_file import bundled_models, read_card
 
     table = Table.grid(padding=(0, 2))
     for name, path in bundled_models().items():
@@ -96,8 +95,7 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    from tengen.nets.bundled import find_model
-    from tengen.nets.model_file import is_calibrated, read_card
+    from tengen.nets.model_file import find_model, is_calibrated, read_card
 
     path = find_model(model)
     card = read_card(path)

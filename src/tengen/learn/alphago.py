@@ -373,7 +373,7 @@ def learn_values(run: Run) -> Figures:
     from tengen.learn.report import draw_value_errors
     from tengen.learn.settings import ValueConfig
     from tengen.learn.value import GAMES_FOLDER, learn_value
-    from tengen.nets.bundled import find_model
+    from tengen.nets.model_file import find_model
 
     config = run.config
 

@@ -27,9 +27,8 @@ from tengen.games.game import open_batch
 from tengen.games.go.positions import MOVE_MASK
 from tengen.games.go.rules import GoOptions
 from tengen.learn.loader import PositionLoader, RecordBatch
-from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import load_evaluator
-from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.model_file import ModelCard, find_model, read_card
 from tengen.search.fast_policy import NETWORK as FAST_POLICY
 from tengen.search.fast_policy import FastPolicy, load_fast_policy
 from tengen.search.leaves import LeafEvaluation, PlayoutEvaluation, new_leaves

@@ -27,19 +27,20 @@ from tengen.games.game import get_game
 from tengen.games.state import FIRST, NOBODY, SECOND
 from tengen.learn.loader import PositionLoader
 from tengen.learn.replay import ChunkFolder
-from tengen.nets.bundled import SUFFIX, find_model
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import (
+    SUFFIX,
     ModelCard,
     ModelFileError,
     Tensors,
     calibration_tensors,
+    find_model,
     is_calibrated,
     read_model,
     read_tensors,
     write_tensors,
 )
-from tengen.nets.quantize import agreement, apart, calibrate
+from tengen.nets.openvino_evaluator import agreement, apart, calibrate
 from tengen.nets.registry import network_kinds
 from tengen.runs.folder import METRICS_FILE, read_metrics
 

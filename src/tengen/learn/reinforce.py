@@ -36,8 +36,7 @@ from tengen.learn.reinforce_games import (
     play_games,
 )
 from tengen.learn.reinforce_trainer import ReinforceTrainer
-from tengen.nets.bundled import find_model
-from tengen.nets.model_file import read_card
+from tengen.nets.model_file import find_model, read_card
 from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import CHECKPOINT_FILE, FolderError, RunDirectory, deferred_interrupts, read_metrics
 from tengen.workers.calls import WorkerFactory, Workers

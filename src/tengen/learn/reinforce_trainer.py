@@ -32,7 +32,7 @@ from tengen.learn.reinforce_games import BOTH, Experience, LearnedPositions, Pos
 from tengen.learn.trainer import load_checkpoint, save_checkpoint
 from tengen.nets.model_file import ModelCard, load_network, save_model
 from tengen.nets.network import PolicyValueOutput
-from tengen.nets.quantize import calibrate
+from tengen.nets.openvino_evaluator import calibrate
 
 _FORBIDDEN = -1e4  # the logit of an action that could not be drawn: nothing is left of it after the softmax
 

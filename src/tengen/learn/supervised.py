@@ -38,8 +38,7 @@ from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.settings import SupervisedConfig
 from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
 from tengen.learn.warm_start import check_start
-from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard
+from tengen.nets.model_file import ModelCard, find_model
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.files import write_atomically

@@ -32,7 +32,7 @@ from tengen.learn.settings import TrainingConfig
 from tengen.learn.warm_start import start_from
 from tengen.nets.model_file import ModelCard, is_calibrated, load_network, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
-from tengen.nets.quantize import calibrate
+from tengen.nets.openvino_evaluator import calibrate
 from tengen.nets.registry import parse_network
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.folder import CHECKPOINT_FILE, FolderError, RunDirectory, deferred_interrupts

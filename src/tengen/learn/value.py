@@ -46,9 +46,8 @@ from tengen.learn.report import write_value_curves
 from tengen.learn.settings import VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
 from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
 from tengen.learn.warm_start import check_start
-from tengen.nets.bundled import find_model
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.nets.model_file import ModelCard, read_card
+from tengen.nets.model_file import ModelCard, find_model, read_card
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, network_spec, parse_network
 from tengen.runs.arrays import ArrayFolder

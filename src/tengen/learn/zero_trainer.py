@@ -117,7 +117,7 @@ class ZeroTrainer:
         if planes is None or config.backend != "int8":
             save_model(path, self.averaged, card)
             return {}
-        from tengen.nets.quantize import apart, calibrate
+        from tengen.nets.openvino_evaluator import apart, calibrate
 
         known, unseen = apart(planes)
         architecture, weights = self.averaged.architecture, self.averaged.weights()
@@ -165,7 +165,7 @@ class ZeroTrainer:
 def _agreement(model: Path, planes: NDArray[np.uint8]) -> dict[str, float]:
     """How well the 8-bit network in a file agrees with the exact one."""
     from tengen.nets.evaluator import load_evaluator
-    from tengen.nets.quantize import agreement
+    from tengen.nets.openvino_evaluator import agreement
 
     exact, rounded = (load_evaluator(model, backend)[0] for backend in ("openvino", "int8"))
     return agreement(exact, rounded, planes)

@@ -3,6 +3,8 @@
 Nothing in it can execute code. Each field of the card is a metadata entry written as JSON; beside them stand the
 version of this format and a checksum of the whole. A file is written aside, synced and renamed: whoever reads it
 sees the old one or the new one, whole. Reading needs no torch until a `Network` is asked for.
+
+Models that come with Tengen have short names: `go19` is `tengen/models/go19.safetensors`.
 """
 
 import dataclasses
@@ -28,6 +30,8 @@ from tengen.runs.files import write_atomically
 if TYPE_CHECKING:
     from tengen.nets.network import Network
 
+SUFFIX = ".safetensors"
+_BUNDLED = Path(tengen.__file__).parent / "models"
 FORMAT = 1
 _MARK = "tengen_format"
 _CHECKSUM = "checksum"
@@ -113,6 +117,23 @@ class ModelCard:
     def board(self) -> dict[str, int | None]:
         """The width and the number of actions, as `describe_network` and `build_network` take them."""
         return {"width": self.width or None, "actions": self.actions or None}
+
+
+def bundled_models() -> dict[str, Path]:
+    """Every model that comes with Tengen."""
+    return {path.name.removesuffix(SUFFIX): path for path in sorted(_BUNDLED.glob(f"*{SUFFIX}"))}
+
+
+def find_model(name: str | Path) -> Path:
+    """The file of a model: a bundled one by its short name, or any by its path."""
+    bundled = bundled_models()
+    if str(name) in bundled:
+        return bundled[str(name)]
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path
+    known = f"choose from {', '.join(bundled)} or give" if bundled else "give"
+    raise ModelFileError(f"no model is called {str(name)[:200]!r}: {known} the path of a {SUFFIX} file")
 
 
 def save_model(

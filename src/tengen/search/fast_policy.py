@@ -34,8 +34,7 @@ from tengen.games.go.board import EMPTY, EMPTY_COUNT, KO, NO_CELL, PASSES, SIZE,
 from tengen.games.go.coordinates import PASS, from_cell, to_cell
 from tengen.games.go.legality import is_breathing
 from tengen.games.go.playout import is_self_atari
-from tengen.nets.bundled import find_model
-from tengen.nets.model_file import ModelCard, ModelFileError, read_tensors, write_tensors
+from tengen.nets.model_file import ModelCard, ModelFileError, find_model, read_tensors, write_tensors
 from tengen.search.fast_shapes import (
     OFFSETS,
     OWN_BITS,

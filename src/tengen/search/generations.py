@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from tengen.encode.registry import get_encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.state import AnyState
-from tengen.nets.bundled import SUFFIX, find_model
 from tengen.nets.evaluator import Evaluator, load_evaluator
-from tengen.nets.model_file import ModelCard, ModelFileError, read_card
+from tengen.nets.model_file import SUFFIX, ModelCard, ModelFileError, find_model, read_card
 from tengen.search.leaves import (
     AfterMoves,
     LeafEvaluation,

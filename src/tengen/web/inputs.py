@@ -17,7 +17,7 @@ import numpy as np
 
 from tengen.agents.registry import SpecError, read_spec
 from tengen.games.game import AnyGame, game_names, get_game
-from tengen.nets.bundled import bundled_models
+from tengen.nets.model_file import bundled_models
 
 Value = TypeVar("Value", int, str, float, bool)
 
