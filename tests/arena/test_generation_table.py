@@ -8,14 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.arena import generation_table
-from tengen.arena.generation_table import PairResult, TableSettings, play_pairs, play_table
+from tengen.arena.generation_table import TableSettings, play_pairs, play_table
+from tengen.arena.statistics import Score
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.game import open_batch
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.search.generations import GenerationValues, find_generation, model_file
-from tengen.search.value_play import ValuePlay
+from tengen.search.lockstep import ValuePlay
 
 SETTINGS = TableSettings(games=6, seed=3)
 
@@ -54,14 +55,14 @@ def test_games_are_those_of_one_pair_at_a_time_played_move_by_move(run: Path) ->
             found = ValuePlay(batch, [players[1 if state.to_play == 1 else 2]]).values(board, 0, 0)
             state = state.play(state.move_of(max(found, key=lambda action: (found[action], -action))))
         wins += state.winner() == 1
-    assert together[0] == PairResult(wins, 0, 5 - wins)
+    assert together[0] == Score(wins, 5 - wins)
 
 
 def test_a_table_that_was_stopped_plays_only_what_is_missing(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = play_table(run, tmp_path / "whole", SETTINGS)
-    assert len(table.pairs) == 9 and all(sum(result) == 6 for result in table.pairs.values())
+    assert len(table.pairs) == 9 and all(result.games == 6 for result in table.pairs.values())
     lines = (tmp_path / "whole" / "crosstable-k0.5.csv").read_text().splitlines()
     assert lines[0] == ",W0,W1,W2,average" and len(lines) == 5 and lines[1].startswith("B0,")
     assert (tmp_path / "whole" / "crosstable-k0.5.png").read_bytes().startswith(b"\x89PNG")

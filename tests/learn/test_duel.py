@@ -22,7 +22,7 @@ from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.runs.folder import FolderError
 from tengen.search.gumbel import Gumbel, GumbelParameters
-from tengen.search.policy_play import PolicyPlayer
+from tengen.search.lockstep import PolicyPlayer
 from tengen.search.puct import Puct
 from tengen.search.rule import SearchRule
 

@@ -10,7 +10,7 @@ from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
 from tengen.search.leaves import new_leaves
-from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for
 from tengen.search.rollouts import NetworkRollouts
 
 

@@ -36,7 +36,7 @@ from tengen.search.leaves import (
     PolicyAndValue,
     UniformPolicy,
 )
-from tengen.search.policy_play import PolicyPlayer
+from tengen.search.lockstep import PolicyPlayer
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.rollouts import RolloutPolicy, rollouts_of
 

@@ -16,11 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tengen.agents.training_conditions import suited_options
+from tengen.arena.statistics import Score
 from tengen.arena.tournament_report import as_csv
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
@@ -28,25 +30,10 @@ from tengen.games.options import Options
 from tengen.runs.files import write_atomically
 from tengen.search.generations import GenerationValues, find_generation, generation_numbers
 from tengen.search.leaves import LeafEvaluation
-from tengen.search.policy_play import final_results
-from tengen.search.value_play import ValuePlay
+from tengen.search.lockstep import ValuePlay, final_results, play_in_lockstep
 
 RANDOM: Final = 0
 """The number of the generation that moves at random."""
-
-
-class PairResult(NamedTuple):
-    """Games of one generation as the first player against another as the second."""
-
-    wins: int
-    """Of the first player."""
-    draws: int
-    losses: int
-
-    @property
-    def score(self) -> float:
-        """Points of the first player a game."""
-        return (self.wins + 0.5 * self.draws) / max(1, self.wins + self.draws + self.losses)
 
 
 @dataclass(frozen=True)
@@ -75,12 +62,13 @@ class GenerationTable:
     settings: TableSettings
     options: Options
     generations: list[int]
-    pairs: dict[tuple[int, int], PairResult] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], Score] = field(default_factory=dict)
+    """The first player's."""
 
     def score(self, first: int, second: int) -> float:
         """The first player's points a game; not a number where it is not known."""
         result = self.pairs.get((first, second))
-        return result.score if result else float("nan")
+        return result.mean if result else float("nan")
 
     def first_average(self, first: int) -> float:
         """The mean score of a generation as the first player against all."""
@@ -140,7 +128,7 @@ def play_table(
         loaded = {number: GenerationValues(find_generation(run, number), streams=workers) for number in numbers}
         batch = open_batch(options, max(values.encoder.past for values in loaded.values()))
 
-        def play(pairs: list[tuple[int, int]]) -> list[PairResult]:
+        def play(pairs: list[tuple[int, int]]) -> list[Score]:
             players = {number: loaded[number].evaluation(batch) for number in {*sum(pairs, ())} - {RANDOM}}
             return play_pairs(
                 batch,
@@ -165,7 +153,7 @@ def play_table(
 
 
 def _write(folder: Path, table: GenerationTable, picture: bool = False) -> None:
-    pairs = [[*pair, *result] for pair, result in sorted(table.pairs.items())]
+    pairs = [[*pair, result.wins, result.draws, result.losses] for pair, result in sorted(table.pairs.items())]
     columns = ["first", "second", "wins", "draws", "losses"]
     found = {"settings": _decisive(table.settings, table.options), "columns": columns, "pairs": pairs}
     write_atomically(_file(folder, table.options, "json"), (json.dumps(found) + "\n").encode())
@@ -176,13 +164,13 @@ def _write(folder: Path, table: GenerationTable, picture: bool = False) -> None:
         write_atomically(_file(folder, table.options, "png"), draw_generations(table))
 
 
-def _read(path: Path, settings: TableSettings, options: Options) -> dict[tuple[int, int], PairResult]:
+def _read(path: Path, settings: TableSettings, options: Options) -> dict[tuple[int, int], Score]:
     """The pairs of a table that was begun before."""
     if not path.exists():
         return {}
     try:
         found = json.loads(path.read_text())
-        pairs = {(row[0], row[1]): PairResult(*row[2:]) for row in found["pairs"]}
+        pairs = {(first, second): Score(wins, losses, draws) for first, second, wins, draws, losses in found["pairs"]}
         there = found["settings"]
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{path} is damaged ({error}): delete it to play the table again") from None
@@ -216,8 +204,9 @@ def play_pairs(
     games: int = 1000,
     random_moves: int = 2,
     seed: int = 1,
-) -> list[PairResult]:
-    """Play `games` games of each pair, all at once; a pair is the first player's generation and the second's.
+) -> list[Score]:
+    """Play `games` games of each pair, all at once; a pair is the first player's generation and the second's, and its
+    score is the first player's.
 
     `players`: the generations by number; None moves at random.
     """
@@ -225,14 +214,14 @@ def play_pairs(
     play = ValuePlay(game, [players[number] for number in numbers])
     count = games * len(pairs)
     boards = game.allocate(count)
-    seats = [np.repeat([numbers.index(pair[side]) for pair in pairs], games) for side in (0, 1)]
+    generations = [np.repeat([numbers.index(pair[side]) for pair in pairs], games) for side in (0, 1)]
     sources = [np.random.default_rng((seed, *pair)) for pair in pairs]
-    running, move = np.ones(count, np.bool_), 0
-    while running.any():
+
+    def choose(turn: int, running: NDArray[np.bool_]) -> NDArray[np.int64]:
         uniform = np.concatenate([source.random(games) for source in sources])
-        at_random = np.full(count, move < random_moves)
-        actions = play.choose(boards, np.where(running, seats[move % 2], -1), at_random, uniform)
-        game.play(boards, actions)
-        running, move = actions >= 0, move + 1
-    results = final_results(game, boards, count).reshape(len(pairs), games)
-    return [PairResult(*(int((row == result).sum()) for result in (1, 0, -1))) for row in results]
+        movers = np.where(running, generations[turn % 2], -1)
+        return play.choose(boards, movers, np.full(count, turn < random_moves), uniform)
+
+    for _ in play_in_lockstep(game, boards, count, choose):
+        pass
+    return [Score.of(row) for row in final_results(game, boards, count).reshape(len(pairs), games)]

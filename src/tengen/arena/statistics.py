@@ -16,7 +16,7 @@ whose ratings stand (`rating_against`).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ class Score:
     wins: int
     losses: int
     draws: int = 0
+
+    @classmethod
+    def of(cls, results: NDArray[np.int8]) -> Self:
+        """Of games that ended so for this player: 1 won, 0 drawn, -1 lost."""
+        return cls(int((results > 0).sum()), int((results < 0).sum()), int((results == 0).sum()))
 
     @property
     def games(self) -> int:
@@ -130,30 +135,6 @@ ELO: Final = 400.0 / math.log(10.0)
 PlayerKey = TypeVar("PlayerKey")
 
 
-class Outcomes(Protocol):
-    """What one player got against another: `arena.statistics.Score`, or the result of a duel."""
-
-    @property
-    def wins(self) -> int:
-        """Games won."""
-        ...
-
-    @property
-    def draws(self) -> int:
-        """Games drawn."""
-        ...
-
-    @property
-    def losses(self) -> int:
-        """Games lost."""
-        ...
-
-    @property
-    def games(self) -> int:
-        """All games."""
-        ...
-
-
 @dataclass(frozen=True)
 class Rating:
     """How strong a player is, against the first of them all."""
@@ -166,7 +147,7 @@ class Rating:
     """The share of points it took."""
 
 
-def rating_against(meetings: Sequence[tuple[float, Outcomes]]) -> float:
+def rating_against(meetings: Sequence[tuple[float, Score]]) -> float:
     """The Elo at which these results against players of known Elo are the likeliest.
 
     One drawn game is added to every meeting, so that a clean sweep gives a number, too.
@@ -184,7 +165,7 @@ def rating_against(meetings: Sequence[tuple[float, Outcomes]]) -> float:
 
 
 def fit_ratings(
-    results: Mapping[tuple[PlayerKey, PlayerKey], Outcomes], players: Sequence[PlayerKey]
+    results: Mapping[tuple[PlayerKey, PlayerKey], Score], players: Sequence[PlayerKey]
 ) -> dict[PlayerKey, Rating]:
     """The Bradley-Terry ratings of players from their meetings; the first player has 0.
 

@@ -33,7 +33,7 @@ from tengen.runs.files import write_atomically
 from tengen.runs.folder import FolderError, deferred_interrupts, read_metrics
 from tengen.search.gumbel import Gumbel
 from tengen.search.leaves import NetworkEvaluation
-from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, final_results, play_to_end
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, final_results, play_to_end
 from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
 from tengen.workers.calls import Calls, Workers

@@ -242,7 +242,7 @@ class _Loop:
             for each in {number, *others} - {0}
         }
         results = play_pairs(batch, {0: None, **players}, pairs, games=games, seed=self.config.seed)
-        return {f"match_{first}_{second}": round(result.score, 4) for (first, second), result in zip(pairs, results)}
+        return {f"match_{first}_{second}": round(result.mean, 4) for (first, second), result in zip(pairs, results)}
 
     # ---- files and progress ----
 

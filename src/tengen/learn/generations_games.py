@@ -24,9 +24,7 @@ from tengen.learn.generations_config import GenerationsConfig
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.files import make_folder
 from tengen.search.generations import Generation, GenerationValues
-from tengen.search.policy_play import final_results
-from tengen.search.tree_play import TreePlay
-from tengen.search.value_play import ValuePlay, play_at_random
+from tengen.search.lockstep import TreePlay, ValuePlay, final_results, play_at_random
 from tengen.workers.calls import WorkerFactory
 from tengen.workers.sent_files import SentFile
 

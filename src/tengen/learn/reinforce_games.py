@@ -19,7 +19,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import load_player, policy_duel
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.files import make_folder, remove_cut_off
-from tengen.search.policy_play import PlayedTurns, PolicyPlay, final_results, play_to_end
+from tengen.search.lockstep import PlayedTurns, PolicyPlay, final_results, play_to_end
 from tengen.workers.calls import Workers
 from tengen.workers.sent_files import SentFile
 

@@ -53,7 +53,7 @@ from tengen.nets.registry import describe_network, network_spec, parse_network
 from tengen.runs.arrays import ArrayFolder
 from tengen.runs.folder import FolderError, RunDirectory, read_settings
 from tengen.runs.progress import OnProgress, RunProgress, ignore_progress, reporting
-from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for
 from tengen.workers.calls import WorkerFactory, Workers
 from tengen.workers.local import ProcessWorkers
 from tengen.workers.sent_files import SentFile

@@ -35,8 +35,8 @@ from tengen.search.leaves import (
     UniformPolicy,
     new_leaves,
 )
+from tengen.search.lockstep import consider, make_children
 from tengen.search.minimax import Budget, BudgetSpent
-from tengen.search.value_play import consider, make_children
 
 MODELS_FOLDER = "models"
 

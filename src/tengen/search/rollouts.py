@@ -11,6 +11,7 @@ them: on 9x9 this made the errors of rollouts smaller (`docs/models.md`).
 """
 
 import copy
+from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ from tengen.search.fast_playout import (
 from tengen.search.fast_policy import FastPolicy
 from tengen.search.fast_shapes import shape_tables
 from tengen.search.leaves import LeafEvaluation, Leaves, PlayoutEvaluation
-from tengen.search.policy_play import PolicyPlay, PolicyPlayer, final_results, gather_games
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, final_results, gather_games, play_in_lockstep
 
 ROLLOUT_TEMPERATURE: Final = 0.6
 
@@ -149,12 +150,14 @@ class NetworkRollouts:
             return 0
         index = index[:playing]
         sign = np.where(self._game.to_play(self._boards)[:playing] == 1, 1.0, -1.0)
-        movers, moves = np.zeros(playing, np.int64), 0
-        while (movers == 0).any() and not 0 < self._limit <= moves:
-            actions = self._play.choose(self._boards, movers)
-            self._game.play(self._boards, actions)
-            movers[actions < 0] = -1
-            moves += 1
+        turns = play_in_lockstep(
+            self._game,
+            self._boards,
+            playing,
+            lambda _, running: self._play.choose(self._boards, np.where(running, 0, -1)),
+        )
+        for _ in islice(turns, self._limit or None):
+            pass
         leaves.values[index] = sign * final_results(self._game, self._boards, playing)
         leaves.logits[index] = 0.0
         return playing

@@ -12,7 +12,7 @@ from tengen.games.go import BLACK, WHITE
 from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.options import MicrochessOptions
 from tengen.games.options import Options
-from tengen.search.policy_play import PolicyPlay, PolicyPlayer, batch_for, draw_actions, final_results, play_to_end
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, draw_actions, final_results, play_to_end
 
 from ..games.go.positions import state_from
 

@@ -11,11 +11,9 @@ from tengen.games.options import Options
 from tengen.games.tictactoe.game import TicTacToeOptions
 from tengen.nets.network import Network, TorchEvaluator, build_network
 from tengen.search.leaves import AfterMoves, NetworkEvaluation, PolicyAndValue, UniformPolicy
-from tengen.search.policy_play import final_results
+from tengen.search.lockstep import TreePlay, ValuePlay, final_results, play_at_random
 from tengen.search.puct import Puct, PuctParameters
 from tengen.search.searcher import Searcher
-from tengen.search.tree_play import TreePlay
-from tengen.search.value_play import ValuePlay, play_at_random
 
 SIMPLE_GO = GoOptions(size=4, rules="simple-go", komi=1.5)
 
@@ -108,7 +106,7 @@ def test_more_children_than_there_is_room_for_change_nothing(monkeypatch: pytest
     batch.play(boards, np.arange(50) % 17)
     by_side = networks(SIMPLE_GO, "stones")
     plenty = ValuePlay(batch, [player(SIMPLE_GO, "stones", by_side)]).choose(boards, movers, none, np.zeros(50))
-    monkeypatch.setattr("tengen.search.value_play._ROOM", 40)
+    monkeypatch.setattr("tengen.search.lockstep._ROOM", 40)
     little = ValuePlay(batch, [player(SIMPLE_GO, "stones", by_side)]).choose(boards, movers, none, np.zeros(50))
     assert little.tolist() == plenty.tolist()
 
