@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.zero import Rate, one_core, rate_of
 from tengen._machine import cores
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import open_batch

@@ -12,8 +12,8 @@ from rich.table import Table
 from torch.nn import functional
 
 from tengen.data.dataset import Dataset, Selection, select
+from tengen.encode.encoder import encoder_names
 from tengen.encode.go import get_go_encoder
-from tengen.encode.registry import encoder_names
 from tengen.learn.distributed import answers
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.nets.network import build_network

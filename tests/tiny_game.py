@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Self
 
 from tengen.games.batch import BatchedGame
 from tengen.games.game import Game
-from tengen.games.options import Options
-from tengen.games.state import FIRST, RESIGN, other_player
+from tengen.games.state import FIRST, RESIGN, Options, other_player
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tengen.arena.game import play_game as play_game
     from tengen.arena.play_match import play_match as play_match
     from tengen.encode.encoder import Encoder as Encoder
-    from tengen.encode.registry import get_encoder as get_encoder
+    from tengen.encode.encoder import get_encoder as get_encoder
     from tengen.games import go as go
     from tengen.games import microchess as microchess
     from tengen.games import tictactoe as tictactoe
@@ -73,7 +73,7 @@ _PLACES = {
     "play_match": "tengen.arena.play_match:play_match",
     "load_model": "tengen.nets.evaluator:load_model",
     "Model": "tengen.nets.evaluator:Model",
-    "get_encoder": "tengen.encode.registry:get_encoder",
+    "get_encoder": "tengen.encode.encoder:get_encoder",
     "Searcher": "tengen.search.searcher:Searcher",
     "Puct": "tengen.search.puct:Puct",
     "Gumbel": "tengen.search.gumbel:Gumbel",

@@ -9,7 +9,7 @@ import pytest
 from tengen.agents.agent import AgentError
 from tengen.agents.registry import SpecError, load_agent, model_card
 from tengen.arena.game import play_game
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games import go, microchess
 from tengen.games.game import get_game
 from tengen.nets.evaluator import Evaluator, load_evaluator

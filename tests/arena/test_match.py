@@ -12,7 +12,7 @@ from tengen.arena.match import Match, first_of, opening, run_match
 from tengen.arena.results import GameResult, score_of, summarize
 from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import read_sgf
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.runs.folder import FolderError
 
 LoadFake = Callable[..., Agent]
@@ -22,7 +22,7 @@ def without_times(results: list[GameResult]) -> list[GameResult]:
     return [replace(result, seconds=(0.0, 0.0)) for result in results]
 
 
-# ------------------------------------------------------------------------------------------------ openings
+# --------------------------------------------------------------------------------------------- openings
 
 
 def test_pairs_of_games_share_an_opening_and_swap_colours() -> None:
@@ -66,7 +66,7 @@ def test_a_match_may_begin_with_the_empty_board() -> None:
     assert opening(Match("a", "b", GoOptions(), opening_moves=0), 1).moves == []
 
 
-# ---------------------------------------------------------------------------------------------- the plan
+# --------------------------------------------------------------------------------------------- the plan
 
 
 def test_the_folder_is_named_after_the_agents_and_the_settings_but_not_the_number_of_games() -> None:
@@ -136,7 +136,7 @@ def test_a_plan_that_cannot_be_played_says_why(wrong: dict[str, object], message
         Match("a", "b", GoOptions(), **wrong)  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------------------------------------ playing
+# ---------------------------------------------------------------------------------------------- playing
 
 
 def test_games_do_not_depend_on_how_many_are_played_at_once(load_fake: LoadFake, tmp_path: Path) -> None:

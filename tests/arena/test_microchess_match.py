@@ -13,7 +13,7 @@ from tengen.arena.results import GameResult, other, score_of, summarize
 from tengen.games import microchess
 from tengen.games.game import get_game
 from tengen.games.microchess import BLACK, WHITE, from_pgn
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.search.alphabeta import AlphaBetaSearch
 
 LoadFake = Callable[..., Agent]
@@ -28,7 +28,7 @@ def read(folder: Path, game: int) -> tuple[microchess.State, dict[str, str]]:
     return from_pgn((folder / "games" / f"{game:04d}.pgn").read_text())
 
 
-# ------------------------------------------------------------------------------------------------ openings
+# --------------------------------------------------------------------------------------------- openings
 
 
 def test_pairs_share_an_opening_and_no_two_pairs_do() -> None:
@@ -63,7 +63,7 @@ def test_a_match_may_begin_at_the_start_and_run_out_of_openings() -> None:
     assert {opening(short, game).move_number for game in range(1, 60)} == {1}
 
 
-# ---------------------------------------------------------------------------------------------- the plan
+# --------------------------------------------------------------------------------------------- the plan
 
 
 def test_the_settings_are_those_of_the_game() -> None:
@@ -87,7 +87,7 @@ def test_an_opening_that_is_too_long_is_refused() -> None:
         plan("a", "b", opening_moves=21)
 
 
-# ------------------------------------------------------------------------------------------------- games
+# ------------------------------------------------------------------------------------------------ games
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from tengen.encode.encoder import EncoderError
+from tengen.encode.encoder import EncoderError, encoder_names, get_encoder
 from tengen.encode.game_spec import GameSpec
 from tengen.encode.microchess import HALFMOVE_MARKS, PLY_MARKS
-from tengen.encode.registry import encoder_names, get_encoder
 from tengen.games import microchess
 from tengen.games.microchess import WHITE
-from tengen.games.microchess.board import allocate
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions, allocate
 
 from ..games.microchess.games import play_all, random_states
 from ..games.microchess.slow_rules import strewn

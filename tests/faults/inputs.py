@@ -45,7 +45,7 @@ class Inputs:
     @cached_property
     def policy(self) -> Path:
         """A policy for 3x3 that has learned nothing."""
-        from tengen.encode.registry import get_encoder
+        from tengen.encode.encoder import get_encoder
         from tengen.nets.model_file import ModelCard, save_model
         from tengen.nets.network import build_network
 

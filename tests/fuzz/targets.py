@@ -19,7 +19,7 @@ from tengen.data.records import read_game
 from tengen.games import microchess
 from tengen.games.go.rules import GoOptions
 from tengen.games.go.sgf import SgfError, read_sgf, write_sgf
-from tengen.games.microchess.record import from_pgn
+from tengen.games.microchess.game import from_pgn
 from tengen.nets.model_file import ModelCard, ModelFileError, read_card, read_model, save_model
 from tengen.nets.network import build_network
 from tengen.nets.registry import describe_network, parse_network
@@ -52,7 +52,7 @@ def _lines(text: str) -> tuple[bytes, ...]:
     return tuple(word.encode() for word in text.split())
 
 
-# ------------------------------------------------------------------------------------------------------ records
+# ---------------------------------------------------------------------------------------------- records
 
 
 def _sgf(data: bytes) -> None:
@@ -155,7 +155,7 @@ def _good_index() -> list[bytes]:
     return [page.encode(), repr(page.encode()).encode(), b"2015-2019", b"2019"]
 
 
-# -------------------------------------------------------------------------------------------------- conversations
+# ---------------------------------------------------------------------------------------- conversations
 
 
 def _gtp(data: bytes) -> None:
@@ -209,7 +209,7 @@ def _good_queries() -> list[bytes]:
     return [json.dumps(one).encode() + b"\n" for one in (query, other)] + [json.dumps(one).encode() for one in actions]
 
 
-# ------------------------------------------------------------------------------------------- specs, models, the page
+# ------------------------------------------------------------------------------ specs, models, the page
 
 
 def _spec(data: bytes) -> None:

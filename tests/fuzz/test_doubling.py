@@ -21,7 +21,7 @@ from tengen.data.kgs_index import parse_index, parse_years
 from tengen.data.records import handicap_of, komi_of, rank_of, read_game, result_of, year_of
 from tengen.games import microchess
 from tengen.games.go.sgf import read_sgf, rules_of
-from tengen.games.microchess.record import from_pgn
+from tengen.games.microchess.game import from_pgn
 from tengen.nets.registry import parse_network
 from tengen.serve.gtp_protocol import GtpError, as_integer, as_number, read_commands
 from tengen.serve.kata import parse_query

@@ -18,8 +18,7 @@ from tengen.games import go, microchess
 from tengen.games.batch import BatchedGame
 from tengen.games.game import Game, Record, game_names, game_of, get_game
 from tengen.games.kernels import key, playout
-from tengen.games.options import Options
-from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, other_player
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, Options, other_player
 
 GIVEN: dict[str, dict[str, Any]] = {"go": {"size": 5, "rules": "tromp-taylor", "komi": 3.5, "limit": 400}}
 """Options for short games that are counted as they stand; for all others the usual ones."""
@@ -76,7 +75,7 @@ def play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     return playout(games, i, legal, state)
 
 
-# ------------------------------------------------------------------------------------------------- states
+# ----------------------------------------------------------------------------------------------- states
 
 
 def test_equal_games_are_equal_states_also_after_pickling(game: Game) -> None:
@@ -140,7 +139,7 @@ def test_what_is_no_move_is_refused_with_a_reason(game: Game, move: int) -> None
         state.parse_move("nonsense")
 
 
-# ------------------------------------------------------------------------------------------------ batches
+# ---------------------------------------------------------------------------------------------- batches
 
 
 def test_games_in_arrays_are_games_of_states(game: Game) -> None:
@@ -199,7 +198,7 @@ def test_playouts_end(game: Game) -> None:
     assert len(values) > 1, "every random game ends alike"
 
 
-# ----------------------------------------------------------------------------------- planes and symmetries
+# -------------------------------------------------------------------------------- planes and symmetries
 
 
 def specs(game: Game) -> list[GameSpec]:
@@ -246,7 +245,7 @@ def test_symmetric_games_look_and_go_on_symmetrically(game: Game) -> None:
         batch.play(games, np.array([int(np.flatnonzero(row == action)[0]) for row in actions]))
 
 
-# ------------------------------------------------------------------------------------- options and records
+# ---------------------------------------------------------------------------------- options and records
 
 
 def test_options_go_and_come_back(game: Game) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tengen.agents.agent import AgentError
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games import go
 from tengen.games.symmetry import transform_array
 from tengen.learn.generations import GenerationProgress, learn_generations

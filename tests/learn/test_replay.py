@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tengen.encode.game_spec import GameSpec
 from tengen.games.go.rules import GoOptions
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_policy
 from tengen.learn.replay import ChunkFacts, ChunkFolder, PlayedGames, ReplayMemory, pack, window_size
 from tengen.runs.folder import FolderError

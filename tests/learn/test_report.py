@@ -9,7 +9,7 @@ import pytest
 
 from tengen.data.dataset import Dataset, select
 from tengen.games import go
-from tengen.games.go.draw import board_svg
+from tengen.games.go.coordinates import board_svg
 from tengen.learn.report import draw_samples, write_report
 from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import learn_supervised

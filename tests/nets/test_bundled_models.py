@@ -7,9 +7,8 @@ import pytest
 
 from tengen.arena.match import Match, first_of, play_match_game
 from tengen.games.go.rules import GoOptions
-from tengen.games.microchess.options import MicrochessOptions
-from tengen.games.options import Options
-from tengen.games.state import FIRST, NOBODY, SECOND
+from tengen.games.microchess.board import MicrochessOptions
+from tengen.games.state import FIRST, NOBODY, SECOND, Options
 from tengen.nets.model_file import bundled_models, read_card
 
 Settings = dict[str, Any]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 import tengen
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.nets import model_file
 from tengen.nets.model_file import (
     ModelCard,

@@ -10,8 +10,7 @@ from tengen.games import go, microchess
 from tengen.games.game import game_of, get_game
 from tengen.games.go import BLACK, PASS, from_gtp
 from tengen.games.kernels import WIN
-from tengen.games.options import Options
-from tengen.games.state import RESIGN, AnyState
+from tengen.games.state import RESIGN, AnyState, Options
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.minimax import Budget, Evaluation, GameTreeResult, minimax
 

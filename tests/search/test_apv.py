@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
+from tengen.encode.encoder import get_encoder
 from tengen.encode.game_spec import GameSpec
-from tengen.encode.registry import get_encoder
 from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, PASS, WHITE
 from tengen.games.go.rules import GoOptions
@@ -368,7 +368,7 @@ def test_passes_and_the_end_of_a_game_by_hand(to_play: int) -> None:
     assert result.chosen.tolist() == [0]
 
 
-# ------------------------------------------------------------------------------------ it finds the truth
+# ----------------------------------------------------------------------------------- it finds the truth
 
 
 @pytest.mark.parametrize("weight", [0.5, 1.0])

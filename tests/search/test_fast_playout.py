@@ -18,7 +18,7 @@ from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import is_breathing, play_move
 from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import TERRITORY_KEPT
-from tengen.games.xorshift import next_random
+from tengen.games.kernels import next_random
 from tengen.search.fast_playout import (
     Tracker,
     copy_tracker,

@@ -14,7 +14,7 @@ from tengen.games.go.coordinates import to_cell
 from tengen.games.go.playout import is_eye
 from tengen.games.go.rules import RULES, GoOptions
 from tengen.games.go.score import area
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.search.fast_policy import FastPolicy, load_fast_policy
 from tengen.search.fast_shapes import shape_tables
 from tengen.search.leaves import Leaves, new_leaves

@@ -10,7 +10,7 @@ from tengen.games import microchess
 from tengen.games.game import open_batch
 from tengen.games.go import BLACK, PASS
 from tengen.games.go.rules import GoOptions
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.search.leaves import (
     KnownPositions,
     LeafEvaluation,
@@ -52,7 +52,7 @@ def evaluated(evaluation: LeafEvaluation, over: list[bool], actions: int = 9) ->
     return leaves, computed
 
 
-# ---------------------------------------------------------------------------------------------- networks
+# --------------------------------------------------------------------------------------------- networks
 
 
 def test_a_network_is_asked_about_what_goes_on_and_is_not_known() -> None:
@@ -70,7 +70,7 @@ def test_a_network_is_asked_about_what_goes_on_and_is_not_known() -> None:
     assert evaluation.evaluate(games, 3, leaves) == 0, "all of it is remembered"
 
 
-# ---------------------------------------------------------------------------------------------- playouts
+# --------------------------------------------------------------------------------------------- playouts
 
 
 def test_playouts_of_finished_and_of_decided_games_are_exact() -> None:
@@ -128,7 +128,7 @@ def test_playouts_leave_the_positions_as_they_are() -> None:
     assert np.array_equal(games.length, before.length)
 
 
-# ---------------------------------------------------------------------------------------------- mixtures
+# --------------------------------------------------------------------------------------------- mixtures
 
 
 @pytest.mark.parametrize(("weight", "value"), [(0.0, 0.8), (0.25, 0.5), (0.5, 0.2), (1.0, -0.4)])
@@ -165,7 +165,7 @@ def test_the_playouts_of_a_mixture_are_not_cached_with_the_network() -> None:
     assert {round(2 * value - float(alone.values[0]), 3) for value in seen} <= {-1.0, 0.0, 1.0}
 
 
-# ------------------------------------------------------------------------------------- what is known exactly
+# -------------------------------------------------------------------------------- what is known exactly
 
 
 def knows_late_positions(games: Any, count: int, leaves: Leaves) -> None:

@@ -10,8 +10,8 @@ from tengen.games import go
 from tengen.games.game import get_game, open_batch
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.rules import GoOptions
-from tengen.games.microchess.options import MicrochessOptions
-from tengen.games.options import Options
+from tengen.games.microchess.board import MicrochessOptions
+from tengen.games.state import Options
 from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, draw_actions, final_results, play_to_end
 
 from ..games.go.positions import state_from

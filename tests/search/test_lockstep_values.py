@@ -7,7 +7,7 @@ from tengen.encode import get_encoder
 from tengen.games import go
 from tengen.games.game import get_game, open_batch
 from tengen.games.go.rules import GoOptions
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.games.tictactoe.game import TicTacToeOptions
 from tengen.nets.network import Network, TorchEvaluator, build_network
 from tengen.search.leaves import AfterMoves, NetworkEvaluation, PolicyAndValue, UniformPolicy

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from tengen.encode import get_encoder
 from tengen.games.game import get_game
 from tengen.games.go.rules import GoOptions
-from tengen.games.microchess.options import MicrochessOptions
-from tengen.games.options import Options
+from tengen.games.microchess.board import MicrochessOptions
+from tengen.games.state import Options
 from tengen.search.leaves import new_leaves
 from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for
 from tengen.search.rollouts import NetworkRollouts

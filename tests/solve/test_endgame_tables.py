@@ -122,7 +122,7 @@ def test_best_play_mates_when_the_table_says(tables: Tables, name: str) -> None:
     assert now.end_reason == "checkmate"
 
 
-# ------------------------------------------------------------------------------------------------ probing
+# ---------------------------------------------------------------------------------------------- probing
 
 
 def test_many_positions_at_once_are_as_one_by_one_and_as_in_memory(tables: Tables) -> None:
@@ -291,11 +291,3 @@ def _written(folder: Path, material: Material, values: np.ndarray) -> Path:
 def test_no_tables_are_told_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="tengen tables build microchess --no-double-step"):
         Tables.open(tmp_path, double_step=False)
-
-
-def test_the_tables_are_still_found_where_earlier_versions_had_them() -> None:
-    from tengen.games.microchess.tables import Tables as old_tables
-    from tengen.games.microchess.tables_judge import judge_games
-
-    assert old_tables is Tables
-    assert judge_games is evaluate_games

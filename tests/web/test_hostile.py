@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tengen.games import go
-from tengen.games.microchess.record import from_pgn
+from tengen.games.microchess.game import from_pgn
 from tengen.web import app, inputs, play_sessions, study_sessions
 from tengen.web.app import WebConfig
 from tengen.web.connection import FAILED

@@ -20,8 +20,7 @@ from tengen.agents.search_agent import SearchAgent, machine_memory
 from tengen.games import go
 from tengen.games.game import game_of
 from tengen.games.go import PASS
-from tengen.games.options import Options
-from tengen.games.state import AnyState
+from tengen.games.state import AnyState, Options
 from tengen.search.gumbel import Gumbel
 from tengen.search.searcher import NODE_BYTES, Searcher
 
@@ -95,7 +94,7 @@ def batch_analyser(agent: Analyst, positions: int = 64, now: Callable[[], float]
     return SequentialAnalyser(agent)
 
 
-# ------------------------------------------------------------------------------------------------ one tree
+# --------------------------------------------------------------------------------------------- one tree
 
 
 class SequentialAnalyser:
@@ -137,7 +136,7 @@ class SequentialAnalyser:
         self._snapshots = None
 
 
-# ------------------------------------------------------------------------------------------------ many trees
+# ------------------------------------------------------------------------------------------- many trees
 
 
 @dataclass

@@ -14,8 +14,7 @@ from tengen.games.batch import BatchedGame
 from tengen.games.game import game_names, game_of, get_game
 from tengen.games.go import PASS
 from tengen.games.kernels import WIN
-from tengen.games.options import Options
-from tengen.games.state import RESIGN, AnyState
+from tengen.games.state import RESIGN, AnyState, Options
 from tengen.search.alphabeta import MAX_DEPTH, AlphaBetaSearch
 from tengen.search.minimax import Budget, BudgetSpent, Clock, Evaluation, GameTreeResult, minimax_search
 

@@ -10,7 +10,7 @@ from tengen._machine import cores
 from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
 from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOwnership
 from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import Model, load_evaluator, load_ownership
 from tengen.nets.model_file import ModelCard, bundled_models, find_model, read_card

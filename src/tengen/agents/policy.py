@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.passing import may_pass, wins_by_passing
 from tengen.agents.training_conditions import warning
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games import go
 from tengen.games.game import game_of, get_game
 from tengen.games.go import PASS

@@ -16,7 +16,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tengen.agents.agent import Agent
-from tengen.games.options import parse_setting
+from tengen.games.state import parse_setting
 
 if TYPE_CHECKING:
     from tengen.agents.analysis import Analyst

@@ -35,8 +35,7 @@ from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS
-from tengen.games.options import Options
-from tengen.games.state import RESIGN, AnyState
+from tengen.games.state import RESIGN, AnyState, Options
 from tengen.search.leaves import LeafEvaluation
 from tengen.search.rule import SearchResult, SearchRule
 from tengen.search.searcher import NODE_BYTES, Searcher

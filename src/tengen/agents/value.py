@@ -11,8 +11,7 @@ from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go
 from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS
-from tengen.games.options import Options
-from tengen.games.state import RESIGN, AnyState
+from tengen.games.state import RESIGN, AnyState, Options
 from tengen.search.generations import GenerationValues, ValueTreeSearch, find_generation
 from tengen.search.minimax import Budget, Clock
 

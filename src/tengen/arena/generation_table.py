@@ -26,7 +26,7 @@ from tengen.arena.statistics import Score
 from tengen.arena.tournament_report import as_csv
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.runs.files import write_atomically
 from tengen.search.generations import GenerationValues, find_generation, generation_numbers
 from tengen.search.leaves import LeafEvaluation

@@ -28,8 +28,7 @@ from tengen.arena.game import GameRecord, Turn, forfeited, play_game
 from tengen.arena.openings import Openings
 from tengen.arena.results import GameResult, MatchFolder, Player, other
 from tengen.games.game import AnyGame, Record, get_game
-from tengen.games.options import Options
-from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
+from tengen.games.state import FIRST, RESIGN, SECOND, AnyState, Options
 from tengen.runs.files import SettingValue
 from tengen.workers.calls import WorkerFactory, open_workers
 from tengen.workers.local import this_machine

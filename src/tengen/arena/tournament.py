@@ -24,7 +24,7 @@ from tengen.arena.match import Load, Match, run_matches
 from tengen.arena.match import saved_results as saved_match
 from tengen.arena.results import GameResult, keep_settings
 from tengen.arena.tournament_report import Standings, standings_of, write_report
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.runs.files import SettingValue
 from tengen.workers.calls import WorkerFactory
 from tengen.workers.local import this_machine

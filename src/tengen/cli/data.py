@@ -252,7 +252,7 @@ def show(
     [cyan]tengen data show datasets/kgs --game 1234 --svg board.svg[/cyan]
     """
     from tengen.data.dataset import Dataset, DatasetError, position_of
-    from tengen.games.go.draw import board_svg
+    from tengen.games.go.coordinates import board_svg
 
     dataset = Dataset.open(folder)
     length = len(dataset.moves_of(game))

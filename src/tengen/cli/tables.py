@@ -259,7 +259,7 @@ def judge(
 
 def _read(paths: Iterable[Path]) -> "Iterable[tuple[microchess.State, tuple[str, str]]]":
     """The last states of all games under standard rules, with the names of White and Black."""
-    from tengen.games.microchess.record import from_pgn
+    from tengen.games.microchess.game import from_pgn
 
     for path in paths:
         files = sorted(path.rglob("*.pgn")) if path.is_dir() else [path]

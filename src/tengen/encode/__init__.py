@@ -7,8 +7,7 @@
 (1, 11, 9, 9)
 """
 
-from tengen.encode.augment import transform_batch
-from tengen.encode.encoder import Encoder, EncoderError
-from tengen.encode.registry import encoder_names, get_encoder
+from tengen.encode.encoder import Encoder, EncoderError, encoder_names, get_encoder
+from tengen.games.symmetry import transform_batch
 
 __all__ = ["Encoder", "EncoderError", "encoder_names", "get_encoder", "transform_batch"]

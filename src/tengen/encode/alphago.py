@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from tengen._kernel import kernel, stack_array
 from tengen.encode.liberties import count_strings
 from tengen.games.go.board import BLACK, EMPTY, KO, SIZE, TO_PLAY, board_at, is_only_liberty
-from tengen.games.go.ladder import MOVE_BUDGET, ladder_scratch, mark_ladders
 from tengen.games.go.playout import is_eye
 from tengen.games.go.positions import Positions
+from tengen.games.go.strings import MOVE_BUDGET, ladder_scratch, mark_ladders
 
 OWN, ENEMY, NOTHING, ONES = range(4)
 TURNS_SINCE, LIBERTIES, CAPTURE_SIZE, SELF_ATARI_SIZE, LIBERTIES_AFTER = range(4, 44, 8)

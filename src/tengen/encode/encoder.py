@@ -1,4 +1,5 @@
-"""What an encoder is: a way to show positions of a game to a network, as planes of small unsigned integers.
+"""What an encoder is: a way to show positions of a game to a network, as planes of small unsigned integers; and all
+encoders by name.
 
 One protocol for all games. Kernels write whole batches, from the arrays that search and self-play work on
 (`encode_games`); states go the same way (`encode`). Row 0 is the top row of the board, column 0 the leftmost.
@@ -7,13 +8,15 @@ One protocol for all games. Kernels write whole batches, from the arrays that se
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.batch import GameArrays
-from tengen.games.game import AnyGame, get_game
+from tengen.games.board_game import BoardGame
+from tengen.games.game import AnyGame, game_names, get_game
 from tengen.games.state import AnyState
 
 
@@ -84,3 +87,44 @@ class OwnEncoder(Encoder):
     def encode_games(self, games: GameArrays, count: int, out: NDArray[np.uint8]) -> None:
         """Write the first `count` games to the first rows of out: uint8[n, planes, H, W], in C order."""
         self.of.encode(games, count, out[:count].reshape(count, self.planes, -1))
+
+
+# --------------------------------------------------------------------------------- all encoders by name
+
+_OLD_NAMES = {"microchess-seed": "microchess-lecture", "microchess-seed-fixed": "microchess-lecture-fixed"}
+"""Names that model files and run directories may still carry."""
+
+
+@cache
+def _known() -> dict[str, Encoder]:
+    from tengen.encode.go import GO_ENCODERS
+    from tengen.encode.microchess import MICROCHESS_ENCODERS
+
+    return {encoder.name: encoder for encoder in (*GO_ENCODERS, *MICROCHESS_ENCODERS)}
+
+
+def encoder_names(game: str = "go") -> tuple[str, ...]:
+    """The names of all encoders of a game."""
+    own = (game,) if get_game(game).meanings else ()
+    return (*own, *(name for name, encoder in _known().items() if encoder.game == game))
+
+
+def get_encoder(name: str) -> Encoder:
+    """The encoder of this name, of whichever game it is: positions to planes for a network.
+
+    >>> import tengen
+    >>> encoder = tengen.get_encoder("simple")
+    >>> encoder.encode([tengen.go.State.new(size=9)]).shape
+    (1, 11, 9, 9)
+    >>> encoder.meanings[-1]
+    'points that the ko forbids'
+    """
+    name = _OLD_NAMES.get(name, name)
+    if name in _known():
+        return _known()[name]
+    if name in game_names() and get_game(name).meanings:
+        game = get_game(name)
+        is_usual = type(game).encode is BoardGame.encode  # else planes may hold any number
+        return OwnEncoder(name, game.meanings, of=game, largest=1 if is_usual else 255)
+    known = [each for game in game_names() for each in encoder_names(game)]
+    raise EncoderError(f"there is no encoder {name[:40]!r}: choose from {', '.join(known)}")

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tengen.encode.encoder import Encoder, EncoderError
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import Encoder, EncoderError, get_encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.game import AnyGame, get_game, open_batch
-from tengen.games.options import Options
+from tengen.games.state import Options
 
 
 @dataclass(frozen=True)

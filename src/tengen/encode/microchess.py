@@ -9,7 +9,7 @@
 
 All but the last show the board as the player to move sees it: own pieces first, row 0 the rank farthest away, for Black
 everything turned by half a circle. `microchess-lecture-fixed` always shows it as White sees it. A policy's actions are
-in the player's view in any case (`games/microchess/actions.py`).
+in the player's view in any case (`games/microchess/board.py`).
 
 A clock is a row of planes like the marks of a thermometer: all ones once it has reached the plane's number.
 """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pettingzoo import AECEnv, ParallelEnv
 
-    from tengen.envs.solo import SoloEnv
+    from tengen.envs.game_env import SoloEnv
 
 Observation: TypeAlias = "dict[str, NDArray[Any]]"
 """`observation`: uint8[planes, H, W], and `action_mask`: int8[A]."""
@@ -85,7 +85,7 @@ def solo_env(
     game. Observations are the planes, uint8[planes, H, W]; `action_masks()` gives the legal actions.
 
     >>> import tengen
-    >>> env = tengen.envs.solo_env("tictactoe", player=1)
+    >>> env = tengen.envs.game_env_env("tictactoe", player=1)
     >>> observation, info = env.reset(seed=1)
     >>> observation.shape, env.action_masks().sum()
     ((2, 3, 3), np.int64(9))
@@ -94,7 +94,7 @@ def solo_env(
     7
     """
     _aec()
-    from tengen.envs.solo import SoloEnv
+    from tengen.envs.game_env import SoloEnv
 
     return SoloEnv(game, options, encoder, opponent, player)
 

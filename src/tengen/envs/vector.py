@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tengen._kernel import kernel
 from tengen.encode.game_spec import GameSpec
 from tengen.games.game import get_game
-from tengen.games.kernels import copy, judge, play, player
-from tengen.games.xorshift import next_random, random_below
+from tengen.games.kernels import copy, judge, next_random, play, player, random_below
 
 
 class Step(NamedTuple):

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from tengen._kernel import kernel, stack_zeros
 from tengen.games.kernels import copy, judge, key, play, player, restart, sensible
-from tengen.games.options import Options
-from tengen.games.state import AnyState
+from tengen.games.state import AnyState, Options
 
 GameArrays: TypeAlias = Any
 """Positions of many games, as a game's `allocate` makes them: a NamedTuple of arrays whose first axis is the game."""

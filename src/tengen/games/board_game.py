@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame, GameArrays, write_players
 from tengen.games.game import Game, OptionsT
-from tengen.games.options import Options
-from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, other_player
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, Options, other_player
 
 _FILES = "abcdefghijklmnopqrstuvwxyz"
 _ONLY = np.zeros(1, np.int64)

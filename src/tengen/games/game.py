@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame, GameArrays
-from tengen.games.options import Options
-from tengen.games.state import NOBODY, RESIGN, AnyState
+from tengen.games.state import NOBODY, RESIGN, AnyState, Options
 
 if TYPE_CHECKING:
     from tengen.games.go.game import Go

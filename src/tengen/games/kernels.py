@@ -26,7 +26,6 @@ from numba.extending import overload
 
 from tengen._kernel import INLINED, stack_array
 from tengen._kernel import kernel as kernel  # for the rules of a game, too
-from tengen.games.xorshift import next_random, random_below
 
 WIN: Final = 1_000_000
 """What a game won is worth to alpha-beta, where nothing but winning counts; above all that `evaluate` may say."""
@@ -144,6 +143,24 @@ def gain(games: Any, i: Any, action: Any) -> Any:
 def has_quiescence(games: Any) -> Any:
     """Whether alpha-beta goes on beyond its depth with moves that are not quiet; known when a kernel is compiled."""
     raise NotImplementedError("called inside kernels only")
+
+
+# Random numbers by xorshift64: the state is one uint64 that is not 0.
+
+
+@kernel(inline=True)
+def next_random(state):  # type: ignore[no-untyped-def]
+    """The successor of a non-zero uint64."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@kernel(inline=True)
+def random_below(state, n):  # type: ignore[no-untyped-def]
+    """An integer in [0, n) from the high bits of a random uint64 (multiply-shift, no division)."""
+    return np.int64(((state >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel

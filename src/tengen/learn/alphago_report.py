@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tengen._pages import render_page
-from tengen.games.go.draw import board_svg
+from tengen.games.go.coordinates import board_svg
 from tengen.games.go.sgf import SgfGame, read_sgf
 from tengen.learn.alphago import Figures, read_figures
 from tengen.learn.report import REPORT_FILE

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.arena.statistics import Rating, Score, fit_ratings, rating_against
+from tengen.encode.encoder import get_encoder
 from tengen.encode.game_spec import GameSpec
-from tengen.encode.registry import get_encoder
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import FolderError, deferred_interrupts, read_metrics

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from tengen._kernel import kernel
 from tengen.data.dataset import Selection
-from tengen.encode.augment import transform_batch
 from tengen.encode.go import GoEncoder
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, Positions, allocate_positions, replay
-from tengen.games.symmetry import SYMMETRIES
+from tengen.games.symmetry import SYMMETRIES, transform_batch
 
 Which = Literal["all", "last", "drawn"]
 """Positions of a game in a pass: all, the one before its last move, or one at random."""

@@ -23,7 +23,7 @@ from tengen.data.dataset import Dataset, DatasetError, Selection, position_of
 from tengen.encode.go import get_go_encoder
 from tengen.games import go
 from tengen.games.go import BLACK, to_gtp
-from tengen.games.go.draw import board_svg
+from tengen.games.go.coordinates import board_svg
 from tengen.learn.loader import PositionLoader
 from tengen.learn.settings import SupervisedConfig
 from tengen.nets.evaluator import load_evaluator

@@ -36,8 +36,8 @@ from torch.nn import functional
 from tengen.agents.training_conditions import suited_options
 from tengen.data.dataset import Dataset, Selection, Split, is_test, select
 from tengen.data.records import digest_of
+from tengen.encode.encoder import get_encoder
 from tengen.encode.go import get_go_encoder
-from tengen.encode.registry import get_encoder
 from tengen.games.go.positions import WHITE_BIT, GameMoves
 from tengen.games.go.rules import GoOptions
 from tengen.learn.distributed import find_device

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.nets.model_file import ModelCard, find_model, load_network, read_card
 from tengen.nets.network import Network
 from tengen.nets.registry import describe_network, parse_network

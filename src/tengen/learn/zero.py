@@ -51,7 +51,7 @@ from tengen.workers.local import ProcessWorkers
 if TYPE_CHECKING:
     from tengen.arena.statistics import Score
     from tengen.encode.game_spec import GameSpec
-    from tengen.games.options import Options
+    from tengen.games.state import Options
 
 BACKENDS: Final = ("int8", "openvino", "torch")
 FIXED_SETTINGS: Final = frozenset(
@@ -349,7 +349,7 @@ def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> ZeroCo
 
 def game_config(game: str, given: Mapping[str, Any] | None = None) -> ZeroConfig:
     """A configuration for a game without a preset, with a small network and the game's usual encoder."""
-    from tengen.encode.registry import get_encoder
+    from tengen.encode.encoder import get_encoder
     from tengen.games.game import get_game
 
     known, usual = get_game(game), ZeroConfig()

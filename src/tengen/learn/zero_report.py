@@ -18,7 +18,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
 from tengen.arena.statistics import Rating
 from tengen.games.game import get_game
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.learn.replay import ChunkFolder
 from tengen.learn.report import write_page
 from tengen.learn.zero import ZeroConfig, read_config

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode.encoder import Encoder
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import Encoder, get_encoder
 from tengen.games.state import AnyState
 from tengen.nets.layers import Architecture
 from tengen.nets.model_file import (

@@ -31,7 +31,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.rules import TERRITORY_KEPT
 from tengen.games.go.strings import two_liberties
-from tengen.games.xorshift import next_random
+from tengen.games.kernels import next_random
 from tengen.search.fast_policy import (
     CROWD,
     CROWD_STRIDE,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode.registry import get_encoder
+from tengen.encode.encoder import get_encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import Evaluator, load_evaluator

@@ -32,9 +32,8 @@ from tengen._kernel import kernel, stack_array
 from tengen.encode.encoder import Encoder
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
-from tengen.games.kernels import copy, ending, judge, play, restart, sensible
-from tengen.games.options import Options
-from tengen.games.xorshift import next_random, random_below
+from tengen.games.kernels import copy, ending, judge, next_random, play, random_below, restart, sensible
+from tengen.games.state import Options
 from tengen.nets.evaluator import Evaluator
 from tengen.search.leaves import LeafEvaluation, new_leaves
 from tengen.search.puct import Puct, PuctParameters

@@ -26,8 +26,8 @@ from tengen.agents.registry import load_agent, with_limit, with_settings
 from tengen.agents.uci import centipawns
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN, RULE_SETS, WHITE, variant_name
+from tengen.games.microchess.board import MicrochessOptions
 from tengen.games.microchess.game import GAME
-from tengen.games.microchess.options import MicrochessOptions
 from tengen.search.searcher import NODE_BYTES
 
 _VARIANTS: Final = {variant_name(double_step): double_step for double_step in (True, False)}
@@ -475,7 +475,7 @@ COMMANDS: Final[dict[str, Callable[[UciServer, list[str]], None]]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------- protocol
+# --------------------------------------------------------------------------------------------- protocol
 
 
 def read_lines(stream: BinaryIO) -> Iterator[str]:

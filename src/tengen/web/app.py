@@ -28,7 +28,7 @@ from tengen import __version__
 from tengen.games.game import AnyGame, game_names, get_game
 from tengen.games.go.coordinates import max_fixed_handicap
 from tengen.games.go.rules import RULES
-from tengen.games.microchess.options import RULE_SETS
+from tengen.games.microchess.board import RULE_SETS
 from tengen.web.connection import Action, Connection, Message
 from tengen.web.explain_sessions import ExplainSessions
 from tengen.web.guard import Guard

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE
-from tengen.games.go.board import cell_count
+from tengen.games.go.board import WHITE_TO_PLAY, ZOBRIST, cell_count
 from tengen.games.go.coordinates import to_cell
 from tengen.games.go.legality import hash_after, position_key
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL
-from tengen.games.go.zobrist import WHITE_TO_PLAY, ZOBRIST
 
 from .positions import choices, every_rule_set, play_all, random_game, state_from, states_of_game
 

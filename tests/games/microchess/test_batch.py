@@ -5,7 +5,7 @@ import pytest
 
 from tengen.games import microchess
 from tengen.games.microchess.batch import BatchedMicrochess
-from tengen.games.microchess.options import MicrochessOptions
+from tengen.games.microchess.board import MicrochessOptions
 
 from .games import random_states
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN, START_FEN, BadFen, from_pgn, from_uci, to_pgn, to_uci
-from tengen.games.microchess.draw import board_svg
+from tengen.games.microchess.notation import board_svg
 
 from .games import game_from, play_all, random_game, random_states
 from .slow_rules import strewn
@@ -139,7 +139,7 @@ def test_an_ambiguous_move_is_refused() -> None:
         microchess.State.from_fen("1k2/4/R3/4/R2K w - - 0 1").parse_move("Ra2")
 
 
-# ------------------------------------------------------------------------------------------- whole games
+# ------------------------------------------------------------------------------------------ whole games
 
 
 @given(choices, rule_sets, st.booleans(), st.booleans())
@@ -200,7 +200,7 @@ def test_any_text_is_a_game_or_is_refused(text: str) -> None:
         assert "\n" not in str(error)
 
 
-# ---------------------------------------------------------------------------------------------- pictures
+# --------------------------------------------------------------------------------------------- pictures
 
 
 def test_the_board_as_text() -> None:

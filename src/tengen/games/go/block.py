@@ -34,6 +34,7 @@ from tengen.games.go.board import (
     PASSES,
     SIZE,
     TO_PLAY,
+    ZOBRIST,
     Board,
     cell_count,
     clear,
@@ -51,7 +52,6 @@ from tengen.games.go.legality import (
     verdict,
 )
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
-from tengen.games.go.zobrist import ZOBRIST
 
 UNKNOWN = -1
 OUTSIDE = -1  # the verdict on a point that the board does not have

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from tengen.games.game import Game, Outcome, Record
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.board import BLACK, EMPTY, WHITE
-from tengen.games.go.coordinates import PASS, max_fixed_handicap, to_cell
-from tengen.games.go.draw import board_svg
+from tengen.games.go.coordinates import PASS, board_svg, max_fixed_handicap, to_cell
 from tengen.games.go.playout import is_sensible
 from tengen.games.go.rules import GoOptions, get_rules
 from tengen.games.go.sgf import read_record, read_sgf, write_sgf

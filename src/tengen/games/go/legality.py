@@ -19,12 +19,13 @@ from tengen.games.go.board import (
     SIZE,
     TO_PLAY,
     WHITE,
+    WHITE_TO_PLAY,
+    ZOBRIST,
     board_at,
     is_only_liberty,
     place,
 )
 from tengen.games.go.rules import POSITIONAL, SITUATIONAL, SUICIDE, TERRITORY_KEPT
-from tengen.games.go.zobrist import WHITE_TO_PLAY, ZOBRIST
 
 VOID_REPETITIONS = 3  # of a position, where only the simple ko is forbidden, leave a game without result
 

@@ -31,7 +31,7 @@ from tengen.games.go.board import (
 )
 from tengen.games.go.legality import is_breathing, is_last_liberty_of_neighbour, is_surrounded
 from tengen.games.go.rules import TERRITORY_KEPT
-from tengen.games.xorshift import next_random, random_below
+from tengen.games.kernels import next_random, random_below
 
 
 @kernel(inline=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 from tengen.games.go.coordinates import check_size, fixed_handicap
-from tengen.games.options import Options
+from tengen.games.state import Options
 
 KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]

@@ -25,6 +25,8 @@ from tengen.games.go.board import BLACK, EMPTY, WHITE, Board, allocate
 from tengen.games.go.coordinates import (
     PASS,
     RESIGN,
+    board_svg,
+    board_text,
     check_size,
     fixed_handicap,
     from_cell,
@@ -34,7 +36,6 @@ from tengen.games.go.coordinates import (
     to_gtp,
     to_policy,
 )
-from tengen.games.go.draw import board_svg, board_text
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules
 from tengen.games.state import AnyState

@@ -7,11 +7,20 @@
 True
 """
 
-from tengen.games.microchess.actions import ACTIONS
-from tengen.games.microchess.board import BLACK, FILES, RANKS, WHITE, Board
+from tengen.games.microchess.board import (
+    ACTIONS,
+    BLACK,
+    FILES,
+    RANKS,
+    RULE_SETS,
+    WHITE,
+    Board,
+    rule_flags,
+    variant_name,
+    variants_path,
+)
+from tengen.games.microchess.game import from_pgn, to_pgn
 from tengen.games.microchess.notation import START_FEN, BadFen, from_uci, to_uci
-from tengen.games.microchess.options import RULE_SETS, rule_flags, variant_name, variants_path
-from tengen.games.microchess.record import from_pgn, to_pgn
 from tengen.games.microchess.state import IllegalMove, State, opponent
 from tengen.games.state import RESIGN
 

@@ -1,12 +1,12 @@
-"""Many games of Microchess side by side, in `Board` arrays with a leading axis; actions are those of `actions.py`."""
+"""Many games of Microchess side by side, in `Board` arrays with a leading axis; actions are those of `board.py`."""
 
 import numpy as np
 
 from tengen._kernel import kernel, stack_array
 from tengen.games.batch import BatchedGame
-from tengen.games.kernels import WIN, implement
-from tengen.games.microchess.actions import ACTIONS, action_of_move, move_of_action
+from tengen.games.kernels import WIN, implement, next_random, random_below
 from tengen.games.microchess.board import (
+    ACTIONS,
     BLACK_PIECE,
     FILES,
     HASH,
@@ -17,16 +17,18 @@ from tengen.games.microchess.board import (
     TO_PLAY,
     WHITE,
     Board,
+    MicrochessOptions,
+    action_of_move,
     allocate,
     board_at,
     copy_board,
+    move_of_action,
     play_move,
+    rule_flags,
     set_up,
 )
 from tengen.games.microchess.moves import MAX_MOVES, RUNNING, ending, legal_moves, winner
-from tengen.games.microchess.options import MicrochessOptions, rule_flags
 from tengen.games.microchess.state import State
-from tengen.games.xorshift import next_random, random_below
 
 _ALL_RIGHTS = 3
 _BRANCHING = 64  # positions with more moves are rare; a tree without room goes on evaluating, but no longer grows

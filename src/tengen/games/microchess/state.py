@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from tengen._kernel import kernel
 from tengen.games.microchess import board as kernels
-from tengen.games.microchess.actions import ACTIONS, MOVES, action_of_move, move_of_action
 from tengen.games.microchess.board import (
+    ACTIONS,
     BLACK,
     BLACK_PIECE,
     DOUBLE_STEP,
     FILES,
     KING,
+    MOVES,
     NCSOFT,
     PAWN,
     RANKS,
@@ -25,10 +26,12 @@ from tengen.games.microchess.board import (
     TO_PLAY,
     WHITE,
     Board,
+    action_of_move,
     allocate,
+    move_of_action,
     new_board,
+    rule_flags,
 )
-from tengen.games.microchess.draw import board_svg, board_text
 from tengen.games.microchess.moves import (
     BALANCE,
     END_REASONS,
@@ -43,6 +46,8 @@ from tengen.games.microchess.moves import (
 from tengen.games.microchess.notation import (
     PIECE_NAMES,
     board_from_fen,
+    board_svg,
+    board_text,
     board_to_fen,
     from_san,
     from_uci,
@@ -51,7 +56,6 @@ from tengen.games.microchess.notation import (
     to_san,
     to_uci,
 )
-from tengen.games.microchess.options import rule_flags
 from tengen.games.state import RESIGN, AnyState
 
 
@@ -291,7 +295,7 @@ class State(AnyState):
     # ------------------------------------------------------------------------------------------ actions
 
     def action_of(self, move: int) -> int:
-        """A policy's index of a legal move; `actions.py` has the numbering."""
+        """A policy's index of a legal move; `board.py` has the numbering."""
         return int(action_of_move(move, self.to_play))
 
     def move_of(self, action: int) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.board_game import BoardGame
-from tengen.games.options import Options
+from tengen.games.state import Options
 from tengen.games.symmetry import square_symmetries
 from tengen.games.tictactoe.rules import TicTacToeGames
 
