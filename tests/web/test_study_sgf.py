@@ -8,7 +8,8 @@ import pytest
 from sgfmill import sgf_grammar
 
 from tengen.games.go import BLACK, EMPTY, WHITE
-from tengen.games.go.sgf import decoded, detected, read_sgf
+from tengen.games.go.sgf import read_sgf
+from tengen.games.go.sgf_text import decoded, detected
 from tengen.serve.review import PositionEstimate
 from tengen.web.study import Study, read_study
 

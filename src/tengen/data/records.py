@@ -1,6 +1,6 @@
 """One game record, as bytes, into a compact game; or into a reason why not. Fast, bounded, never an exception.
 
-Only the main line is read (`games/go/sgf.py`).
+Only the main line is read (`games/go/sgf_text.py`).
 
 What a record says was played is taken as played: passes (`[]`, and `[tt]` up to 19x19), colours that do not
 alternate, suicide, and a ko retaken too early are all facts of the game. What cannot have happened is not:
@@ -34,7 +34,8 @@ from tengen.games.go.board import (
 from tengen.games.go.coordinates import to_gtp, to_sgf
 from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
-from tengen.games.go.sgf import MAX_MOVES, CutOff, NotSgf, as_utf8, in_points, properties, rules_of
+from tengen.games.go.sgf import MAX_MOVES, in_points, rules_of
+from tengen.games.go.sgf_text import CutOff, NotSgf, as_utf8, properties
 
 UNREADABLE: Final = "unreadable"
 TRUNCATED: Final = "truncated"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tengen.agents.agent import Agent, Decision, NeedsCheck
 from tengen.games.game import AnyGame, get_game
 from tengen.games.go import PASS, State
-from tengen.games.go.sgf import decoded
+from tengen.games.go.sgf_text import decoded
 from tengen.games.state import FIRST, RESIGN, SECOND
 from tengen.search.life_and_death import dead_stones, estimate, group_at, result_is_open
 from tengen.web.clocks import GameClock, TimeControl

@@ -1,8 +1,8 @@
 """A tree of moves to walk through: a record with its variations, and what is tried beside them.
 
 Nodes have numbers, 0 being the start; the first child of a node is its main line. Of an SGF everything is kept: what a
-study adds is put into the text of the file, and all else stays as it was, byte for byte (`sgf_tree.py`). The records of
-other games have their main line only.
+study adds is put into the text of the file, and all else stays as it was, byte for byte (`games/go/sgf_text.py`). The
+records of other games have their main line only.
 """
 
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,11 @@ import numpy as np
 from tengen.games.game import AnyGame, Record, game_of
 from tengen.games.go import BLACK, EMPTY, PASS, WHITE, State
 from tengen.games.go.coordinates import from_sgf, to_sgf
-from tengen.games.go.sgf import SgfError, declared, decoded, read_record, replay, resumed
+from tengen.games.go.sgf import SgfError, read_record, replay, resumed
+from tengen.games.go.sgf_text import SgfNode, SgfTree, declared, decoded, escaped
 from tengen.games.state import RESIGN
 from tengen.serve.review import PositionEstimate
 from tengen.web.inputs import NO_RECORD, read_any, suffix_of
-from tengen.web.sgf_tree import SgfNode, SgfTree, escaped
 
 MOST_NODES: Final = 5_000
 _MOST_GAMES: Final = 500  # of a collection that are offered
