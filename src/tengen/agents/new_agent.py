@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tengen.games.game import Game
+from tengen.games.game import AnyGame
 
 _FILE = '''\
 """My own player for {title}.
@@ -76,7 +76,7 @@ if __name__ == "__main__":
 '''
 
 
-def starting_file(game: Game, name: str) -> str:
+def starting_file(game: AnyGame, name: str) -> str:
     """The text of the file."""
     is_go = game.name == "go"
     values: dict[str, Any] = {
