@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tengen.agents.agent import Agent
-from tengen.agents.analysis import Analysis, Analyst, Watcher
-from tengen.agents.ownership import OwnershipEstimator
+from tengen.agents.analysis import Analysis, Analyst, OwnershipEstimator, Watcher
 from tengen.agents.registry import load_agent
 from tengen.games import go, microchess
 from tengen.games.game import get_game

@@ -12,9 +12,9 @@ import pytest
 
 from tengen.agents.agent import AgentError
 from tengen.agents.gtp import GtpConnection, GtpEngine, GtpRefusal
-from tengen.agents.kata_rules import rules_as_json
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, RESIGN, RULES, WHITE, format_margin, from_gtp
+from tengen.games.go.rules import rules_as_json
 
 # A well-behaved engine that notes every command in a file and plays the moves it was given; each test changes
 # how it answers one command. `say` ends an answer as GTP wants it.

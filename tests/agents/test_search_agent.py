@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tengen.agents import search_agent
-from tengen.agents.mcts import MctsSettings, mcts_agent
 from tengen.agents.passing import Count, Pass
 from tengen.agents.registry import load_agent
 from tengen.agents.search_agent import Limits, SearchAgent
+from tengen.agents.uct import MctsSettings, mcts_agent
 from tengen.games import go, microchess
 from tengen.games.go import PASS
 from tengen.search.rule import cannot_be_overtaken

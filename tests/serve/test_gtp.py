@@ -17,13 +17,12 @@ from typer.testing import CliRunner, Result
 
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, Decision
-from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.agents.random import RandomAgent, RandomSettings
 from tengen.agents.registry import load_agent
 from tengen.cli.main import app
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, RULES, WHITE, from_gtp
-from tengen.games.go.rules import GoOptions
+from tengen.games.go.rules import GoOptions, rules_as_json, rules_from_text
 from tengen.serve.gtp import COMMANDS, GtpServer
 from tengen.serve.gtp_protocol import LONGEST_LINE, handicap_places, parse_line
 

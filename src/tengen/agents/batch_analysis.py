@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tengen.agents.analysis import Analysis, Analyst, is_solved, of_tree, over
-from tengen.agents.ownership import OwnershipEstimator
+from tengen.agents.analysis import Analysis, Analyst, OwnershipEstimator, is_solved, of_tree, over
 from tengen.agents.passing import count_now
 from tengen.agents.search_agent import SearchAgent, machine_memory
 from tengen.games import go

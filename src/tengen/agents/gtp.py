@@ -15,9 +15,9 @@ from typing import IO, Final, Literal
 
 from tengen.agents.agent import AgentError, AgentTimeoutError, Decision, of_game
 from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, LONGEST_LINE, EngineProcess, ForeignEngine
-from tengen.agents.kata_rules import rules_as_json
 from tengen.games import go
 from tengen.games.go import BLACK, RESIGN, WHITE, RuleSet, from_gtp, to_gtp
+from tengen.games.go.rules import rules_as_json
 from tengen.games.state import AnyState
 
 _COLORS: Final = {BLACK: "black", WHITE: "white"}

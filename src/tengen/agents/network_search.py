@@ -7,8 +7,15 @@ from functools import cache
 from typing import ClassVar
 
 from tengen._machine import cores
-from tengen.agents.analysis import Analysis, MoveAnalysis, over, with_scores
-from tengen.agents.ownership import NetworkOwnership, OwnershipSource, PlayoutOwnership
+from tengen.agents.analysis import (
+    Analysis,
+    MoveAnalysis,
+    NetworkOwnership,
+    OwnershipSource,
+    PlayoutOwnership,
+    over,
+    with_scores,
+)
 from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.encode.encoder import get_encoder
 from tengen.games.state import AnyState

@@ -2,7 +2,7 @@
 
 It is composed of the parts in `SearchParts`: how networks see the game, what leaves are worth, the rule of the search,
 and who estimates ownership. Kinds of agents differ in these: a network with PUCT or Gumbel search (`zero.py`),
-networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`mcts.py`). They play every game.
+networks and rollouts with PUCT (`alphago.py`), playouts with PUCT (`uct.py`). They play every game.
 """
 
 import math
@@ -18,8 +18,12 @@ import numpy as np
 from tengen.agents.agent import AgentError, Decision
 from tengen.agents.analysis import (
     Analysis,
+    OwnershipEstimator,
+    OwnershipSource,
+    PlayoutOwnership,
     Watcher,
     check_avoided,
+    estimator_for,
     is_solved,
     line_of_most_visits,
     of_decision,
@@ -28,7 +32,6 @@ from tengen.agents.analysis import (
     with_scores,
 )
 from tengen.agents.explanation import Explanation, SteppedSearch, explain_root, values_of_moves
-from tengen.agents.ownership import OwnershipEstimator, OwnershipSource, PlayoutOwnership, estimator_for
 from tengen.agents.passing import Count, Pass, count_now
 from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go

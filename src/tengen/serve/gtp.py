@@ -23,12 +23,11 @@ import numpy as np
 from tengen import __version__
 from tengen.agents.agent import Agent, AgentError, NeedsCheck, Trained
 from tengen.agents.analysis import Analyst, Watcher
-from tengen.agents.kata_rules import rules_as_json, rules_from_text
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, format_margin, to_gtp
 from tengen.games.go.coordinates import fixed_handicap
 from tengen.games.go.game import GAME
-from tengen.games.go.rules import GoOptions
+from tengen.games.go.rules import GoOptions, rules_as_json, rules_from_text
 from tengen.games.go.sgf import write_sgf
 from tengen.search.life_and_death import dead_stones
 from tengen.serve.gtp_analysis import ANALYSIS_COMMANDS, Execute, Parameters

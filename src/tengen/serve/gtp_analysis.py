@@ -16,8 +16,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis, NetworkAnalyst, Watcher
-from tengen.agents.ownership import Ownership
+from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis, NetworkAnalyst, Ownership, Watcher
 from tengen.games import go
 from tengen.games.go import PASS, WHITE, to_gtp
 from tengen.serve.gtp_protocol import GtpError, argument, as_color, as_integer, as_number, as_vertex

@@ -30,10 +30,9 @@ from tengen import __version__
 from tengen.agents.agent import AgentError
 from tengen.agents.analysis import Analysis, Analyst
 from tengen.agents.batch_analysis import AnalysisTask, BatchAnalyser, batch_analyser
-from tengen.agents.kata_rules import rules_from_text
 from tengen.games import go
 from tengen.games.go import BLACK, PASS, WHITE, IllegalMove, RuleSet, from_gtp
-from tengen.games.go.rules import RULES
+from tengen.games.go.rules import RULES, rules_from_text
 from tengen.serve.gtp_analysis import move_fields, root_fields
 from tengen.serve.gtp_protocol import resumed
 
