@@ -33,7 +33,7 @@ from tengen.runs.files import write_atomically
 from tengen.runs.folder import FolderError, deferred_interrupts, read_metrics
 from tengen.search.gumbel import Gumbel
 from tengen.search.leaves import NetworkEvaluation
-from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, final_results, play_to_end
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, final_results, play_in_lockstep, play_to_end
 from tengen.search.rule import SearchRule
 from tengen.search.searcher import Searcher
 from tengen.workers.calls import Calls, Workers
@@ -94,24 +94,26 @@ def _play_pairs(
     boards = game.allocate(count)
     legal, over = np.zeros((count, game.actions), np.bool_), np.zeros(count, np.bool_)
     results = np.zeros(count, np.float32)
-    for _ in range(opening_plies):
-        game.judge(boards, count, legal, over, results)
-        drawn = (legal[::2] * rng.random((pairs, game.actions))).argmax(axis=1)
-        game.play(boards, np.where(over, -1, np.repeat(drawn, 2)))
     begins = np.tile([1, 2], pairs)  # as which player the first model plays
-    game.judge(boards, count, legal, over, results)
-    while not over.all():
+
+    def choose(turn: int, _: NDArray[np.bool_]) -> NDArray[np.int64]:
+        game.judge(boards, count, legal, over, results)
+        if turn < opening_plies:
+            drawn = (legal[::2] * rng.random((pairs, game.actions))).argmax(axis=1)
+            return np.where(over, -1, np.repeat(drawn, 2))
         players = game.to_play(boards)
         actions = np.full(count, -1, np.int64)
         for searcher, mine in zip(searchers, (players == begins, players != begins), strict=True):
             index = np.flatnonzero(mine & ~over)
             if len(index):
                 actions[index] = searcher.search(boards, index, simulations).chosen
-        game.play(boards, actions)
         for searcher in searchers:
             searcher.advance(actions)
-        game.judge(boards, count, legal, over, results)
-    return _result(final_results(game, boards, count) * np.where(begins == 1, 1, -1))
+        return actions
+
+    for _ in play_in_lockstep(game, boards, count, choose):
+        pass
+    return Score.of(final_results(game, boards, count) * np.where(begins == 1, 1, -1))
 
 
 def policy_duel(
@@ -132,18 +134,13 @@ def policy_duel(
     game, half = batch_for(options, [player.encoder for player in players]), (games + 1) // 2
     boards, begins = game.allocate(2 * half), np.repeat([0, 1], half)
     play_to_end(PolicyPlay(game, players, seed), boards, begins, 1 - begins, temperature)
-    return _result(final_results(game, boards, 2 * half) * np.where(begins == 0, 1, -1))
+    return Score.of(final_results(game, boards, 2 * half) * np.where(begins == 0, 1, -1))
 
 
 def load_player(model: str | Path, backend: str = "fastest") -> PolicyPlayer:
     """A model's policy, ready to play."""
     evaluator, card = load_evaluator(model, backend)
     return PolicyPlayer(get_encoder(card.encoder), evaluator)
-
-
-def _result(points: NDArray[np.int8]) -> Score:
-    """Of games that ended so for the first model: 1, 0 or -1 each."""
-    return Score(int((points > 0).sum()), int((points < 0).sum()), int((points == 0).sum()))
 
 
 class Pairing(NamedTuple):

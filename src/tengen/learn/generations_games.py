@@ -24,7 +24,7 @@ from tengen.learn.generations_config import GenerationsConfig
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.files import make_folder
 from tengen.search.generations import Generation, GenerationValues
-from tengen.search.lockstep import TreePlay, ValuePlay, final_results, play_at_random
+from tengen.search.lockstep import TreePlay, ValuePlay, actions_of, final_results, play_at_random, play_in_lockstep
 from tengen.workers.calls import WorkerFactory
 from tengen.workers.sent_files import SentFile
 
@@ -105,17 +105,13 @@ def _play_out(
     game: BatchedGame, play: ValuePlay | TreePlay, boards: object, explore: Exploration, rng: np.random.Generator
 ) -> NDArray[np.int16]:
     """Play all games to their end; returns the actions, int16[B, D]."""
-    turns: list[NDArray[np.int16]] = []
-    movers = np.zeros(len(explore.rate), np.int64)
-    while True:
-        move = len(turns) + 1
-        at_random = explore.at_random(move, 2 - move % 2, rng)
-        actions = play.choose(boards, movers, at_random, rng.random(len(movers)))
-        movers[actions < 0] = -1
-        if (actions < 0).all():
-            return np.stack(turns, axis=1) if turns else np.zeros((len(movers), 0), np.int16)
-        game.play(boards, actions)
-        turns.append(actions.astype(np.int16))
+    count = len(explore.rate)
+
+    def choose(turn: int, running: NDArray[np.bool_]) -> NDArray[np.int64]:
+        at_random = explore.at_random(turn + 1, 1 + turn % 2, rng)
+        return play.choose(boards, np.where(running, 0, -1), at_random, rng.random(count))
+
+    return actions_of(play_in_lockstep(game, boards, count, choose), count)
 
 
 PlayChunks = Callable[[Sequence[tuple[int, int]]], Generator[tuple[int, GenerationGames]]]

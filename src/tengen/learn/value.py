@@ -53,7 +53,7 @@ from tengen.nets.registry import describe_network, network_spec, parse_network
 from tengen.runs.arrays import ArrayFolder
 from tengen.runs.folder import FolderError, RunDirectory, read_settings
 from tengen.runs.progress import OnProgress, RunProgress, ignore_progress, reporting
-from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for
+from tengen.search.lockstep import PolicyPlay, PolicyPlayer, batch_for, play_in_lockstep
 from tengen.workers.calls import WorkerFactory, Workers
 from tengen.workers.local import ProcessWorkers
 from tengen.workers.sent_files import SentFile
@@ -503,16 +503,21 @@ class ValuePlayer:
         """
         rng = np.random.default_rng((self._settings.seed, number))
         play = PolicyPlay(self._game, self._players, seed=(self._settings.seed, number, 1))
-        slots = _Slots(self._game, self._settings, min(_SLOTS, games), games, rng)
-        while slots.active.any():
-            movers, at_random = slots.movers()
+        count = min(_SLOTS, games)
+        slots = _Slots(self._game, self._settings, count, games, rng)
+
+        def choose(_: int, running: NDArray[np.bool_]) -> NDArray[np.int64]:
+            movers, at_random = slots.movers(running)
             before = np.where(movers == _SUPERVISED, movers, _NOBODY)
             after = np.where(movers == _REINFORCED, movers, _NOBODY)
             actions = play.choose(slots.boards, before)
             actions = np.maximum(actions, play.choose(slots.boards, after, self._settings.temperature))
             if len(at_random):
                 actions[at_random] = slots.random_points(at_random)
-            slots.play(actions)
+            return slots.note(actions)
+
+        for _ in play_in_lockstep(self._game, slots.boards, count, choose, slots.refill):
+            pass
         return number, _join(slots.finished)
 
 
@@ -529,7 +534,6 @@ class _Slots:
     def __init__(self, game: Any, settings: PositionSettings, slots: int, games: int, rng: np.random.Generator) -> None:
         self._game, self._settings, self._rng, self._waiting = game, settings, rng, games
         self.boards = game.allocate(slots)
-        self.active = np.zeros(slots, np.bool_)
         self.finished: list[tuple[NDArray[np.uint16], float, float, int]] = []
         self._position = np.zeros(slots, np.int64)  # U: how many moves the position to learn from has
         self._ply = np.zeros(slots, np.int64)
@@ -538,30 +542,31 @@ class _Slots:
         self._over, self._values = np.zeros(slots, np.bool_), np.zeros(slots, np.float32)
         self._begin(np.arange(slots))
 
-    def movers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def movers(self, running: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """int64[S]: who moves in each slot; and the slots in which a move is drawn at random."""
         before = self._ply < self._position - 1
         turn = np.where(before, _SUPERVISED, _REINFORCED)
-        at_random = self.active & (self._ply == self._position - 1)
-        return np.where(self.active & ~at_random, turn, _NOBODY), np.flatnonzero(at_random)
+        at_random = running & (self._ply == self._position - 1)
+        return np.where(running & ~at_random, turn, _NOBODY), np.flatnonzero(at_random)
 
     def random_points(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """A legal point for each of these slots, all alike; -1 where there is none, or the game is over."""
-        self._game.judge(self.boards, len(self.active), self._legal, self._over, self._values)
+        self._game.judge(self.boards, len(self._ply), self._legal, self._over, self._values)
         points = self._legal[index, :-1]
         drawn = np.where(points, self._rng.random(points.shape), -1.0)
         return np.where(points.any(axis=1), drawn.argmax(axis=1), -1)
 
-    def play(self, actions: NDArray[np.int64]) -> None:
-        """Play an action in every slot; a game for which there is none (-1) is finished, and another one begins."""
-        going = np.flatnonzero(self.active & (actions >= 0))
+    def note(self, actions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Record these actions, int64[S], which are about to be played; -1: the game is over."""
+        going = np.flatnonzero(actions >= 0)
         self._actions[going, self._ply[going]] = actions[going]
-        self._game.play(self.boards, actions)
         self._ply[going] += 1
-        ended = np.flatnonzero(self.active & (actions < 0))
-        if len(ended):
-            self._finish(ended[self._ply[ended] > self._position[ended]])
-            self._begin(ended)
+        return actions
+
+    def refill(self, ended: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Finish the games in these slots, and begin others; returns in which slots there is one, bool[n]."""
+        self._finish(ended[self._ply[ended] > self._position[ended]])
+        return self._begin(ended)
 
     def _finish(self, ended: NDArray[np.int64]) -> None:
         if not len(ended):
@@ -574,15 +579,15 @@ class _Slots:
             digest = digest_of(self._settings.size, np.array([int(2 * komi) & 0xFFFF], np.uint16), codes)
             self.finished.append((codes[: self._position[i] + 1].copy(), komi, float(margin), digest))
 
-    def _begin(self, index: NDArray[np.int64]) -> None:
-        """Start games in these slots for as long as there are some to start."""
-        used, free = np.split(index, [min(len(index), self._waiting)])
+    def _begin(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Start games in these slots for as long as there are some to start; returns where, bool[n]."""
+        used = index[: self._waiting]
         self._waiting -= len(used)
-        self.active[used], self.active[free] = True, False
         self._game.restart(self.boards, used)
         self._game.vary(self.boards, used, self._settings.komi_spread, self._rng)
         self._position[used] = self._rng.integers(1, self._settings.last_move + 1, len(used))
         self._ply[used] = 0
+        return np.arange(len(index)) < len(used)
 
 
 def _join(games: list[tuple[NDArray[np.uint16], float, float, int]]) -> ValueGames:
