@@ -57,7 +57,7 @@ def env(
     >>> env.agent_selection
     'black_0'
     """
-    return _aec().wrapped(game, options, encoder, None if max_cycles is None else 2 * max_cycles, render_mode)
+    return _game_env().wrapped(game, options, encoder, None if max_cycles is None else 2 * max_cycles, render_mode)
 
 
 def parallel_env(
@@ -67,8 +67,8 @@ def parallel_env(
 
     `max_cycles` truncates a game after so many steps. All else is as in `env`.
     """
-    aec = _aec()
-    return aec.turn_based_aec_to_parallel(aec.wrapped(game, options, encoder, max_cycles, render_mode))
+    made = _game_env()
+    return made.turn_based_aec_to_parallel(made.wrapped(game, options, encoder, max_cycles, render_mode))
 
 
 def solo_env(
@@ -93,18 +93,18 @@ def solo_env(
     >>> int(env.action_masks().sum())
     7
     """
-    _aec()
+    _game_env()
     from tengen.envs.game_env import SoloEnv
 
     return SoloEnv(game, options, encoder, opponent, player)
 
 
-def _aec() -> Any:
+def _game_env() -> Any:
     """The module that needs PettingZoo; ImportError in one line if that is missing."""
     try:
-        from tengen.envs import aec
+        from tengen.envs import game_env
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pettingzoo", "gymnasium"):
             raise
         raise ImportError("tengen.envs.env needs PettingZoo: pip install 'tengen[rl]'") from None
-    return aec
+    return game_env
