@@ -85,7 +85,7 @@ def solo_env(
     game. Observations are the planes, uint8[planes, H, W]; `action_masks()` gives the legal actions.
 
     >>> import tengen
-    >>> env = tengen.envs.game_env_env("tictactoe", player=1)
+    >>> env = tengen.envs.solo_env("tictactoe", player=1)
     >>> observation, info = env.reset(seed=1)
     >>> observation.shape, env.action_masks().sum()
     ((2, 3, 3), np.int64(9))
