@@ -35,7 +35,8 @@ def _asked(rng: random.Random, known: list[str]) -> dict[str, object]:
     sensible: list[dict[str, object]] = [
         {"do": "play.new", **_OPTIONS, "players": ["human", f"spec:{_STRONG}"]},
         {"do": "play.load", "record": rng.choice((_RECORD, _LONG, "{" * 900_000)), "players": ["human", "human"]},
-        {"do": "play.move", "id": one, "move": move, "number": rng.randrange(40)},
+        {"do": "play.open", "id": one},
+        {"do": "play.move", "id": one, "move": move, "number": rng.choice((0, 2, 4, rng.randrange(40)))},
         {"do": "play.hint", "id": one},
         {"do": "play.estimate", "id": one},
         {"do": "study.new", **_OPTIONS},

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from tengen.cli.web import web
@@ -221,7 +221,8 @@ def test_the_token_is_in_no_argument_of_the_browser(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_ends_in_the_middle_of_a_thought_and_lets_no_second_one_in(tmp_path: Path, number: int) -> None:
     command = [sys.executable, "-m", "tengen", "web", "--port", "0", "--no-browser", "--no-token", "--games"]
-    with subprocess.Popen([*command, str(tmp_path)], stdout=subprocess.PIPE, text=True) as server:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, str(tmp_path)], text=True, **pipes) as server:  # type: ignore[call-overload]
         assert server.stdout is not None
         port = int(server.stdout.readline().split(":")[2].split("/")[0])
         second = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=300)
@@ -230,9 +231,14 @@ def test_a_server_ends_in_the_middle_of_a_thought_and_lets_no_second_one_in(tmp_
         name = page.ask("play.new", game="go", options={"size": 5}, players=["spec:uct:seconds=30", "human"])["id"]
         page.ask("play.open", id=name)
         page.wait("game", lambda view: view["thinking"])
+        bad = Page(SimpleNamespace(port=port, address=f"http://127.0.0.1:{port}"))  # type: ignore[arg-type]
+        bad._socket.send(b"\xff", text=True)
+        with pytest.raises(ConnectionClosedError, match="1007"):
+            bad._socket.recv()
         server.send_signal(number)
-        server.wait(timeout=60)
+        said = server.communicate(timeout=60)[1]
         page.close()
+    assert "Traceback" not in said and "UTF-8" not in said
 
 
 @pytest.mark.parametrize("length, is_kept", [(31, False), (32, True)])

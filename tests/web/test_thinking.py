@@ -2,9 +2,12 @@
 
 import asyncio
 import threading
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
+from tengen.web import thinking as thinking_module
 from tengen.web.thinking import ROUND, AgentPool, Busy, Thinking
 
 
@@ -77,3 +80,66 @@ def test_agents_are_used_again_and_closed_when_there_are_too_many() -> None:
         assert fresh is not first
     with pytest.raises(ValueError), pool.borrow("nobody", "a"):
         pass
+
+
+def test_who_has_used_little_comes_before_those_who_have_used_much() -> None:
+    """However many these are: ten with long jobs, and somebody with a short one now and then."""
+    order: list[str] = []
+
+    async def play() -> None:
+        thinking, clock = Thinking(1), [0.0]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(thinking_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+            def job(name: str, seconds: float) -> None:
+                order.append(name)
+                clock[0] += seconds
+
+            async def greedy(name: str, jobs: int) -> None:
+                for _ in range(jobs):
+                    await thinking.run(name, lambda: job(name, 1.0))
+
+            async def modest() -> None:
+                for _ in range(10):
+                    await thinking.run("modest", lambda: job("modest", 0.05))
+                    await asyncio.gather(*(thinking.run(("other", k), lambda: job("other", 0.1)) for k in range(2)))
+
+            names = [f"greedy {number}" for number in range(10)]
+            await asyncio.gather(*(greedy(name, 3) for name in names))
+            await asyncio.gather(*(greedy(name, 4) for name in names), modest())
+        thinking.close()
+
+    asyncio.run(play())
+    turns = [place for place, name in enumerate(order) if name == "modest"]
+    assert len(turns) == 10
+    assert max(later - earlier for earlier, later in pairwise(turns)) <= 5
+
+
+def test_coming_back_as_somebody_else_starves_nobody() -> None:
+    """A page that leaves and comes again for each job is new each time."""
+    order: list[str] = []
+
+    async def play() -> None:
+        thinking, clock = Thinking(1), [0.0]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(thinking_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+            def job(name: str) -> None:
+                order.append(name)
+                clock[0] += 1.0
+
+            async def stay() -> None:
+                for _ in range(5):
+                    await thinking.run("stays", lambda: job("stays"))
+
+            async def come_again() -> None:
+                for number in range(60):
+                    tasks = [asyncio.create_task(thinking.run((number, k), lambda: job("new"))) for k in range(2)]
+                    await asyncio.gather(*tasks)
+
+            await asyncio.gather(stay(), come_again())
+        assert len(thinking._queues) < 80  # who has left is forgotten: 121 have been here
+        thinking.close()
+
+    asyncio.run(play())
+    assert order[:60].count("stays") >= 3

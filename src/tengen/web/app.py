@@ -10,7 +10,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -25,18 +25,25 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from tengen import __version__
+from tengen.agents.registry import read_spec
 from tengen.games.game import AnyGame, game_names, get_game
+from tengen.games.go import PASS
 from tengen.games.go.coordinates import max_fixed_handicap
 from tengen.games.go.rules import RULES
 from tengen.games.microchess.board import RULE_SETS
+from tengen.games.state import RESIGN
+from tengen.search.life_and_death import group_at
 from tengen.web.connection import Action, Connection, Message
 from tengen.web.explain_sessions import ExplainSessions
 from tengen.web.guard import Guard
-from tengen.web.inputs import SAFE_KINDS
+from tengen.web.inputs import SAFE_KINDS, weight_of_game
 from tengen.web.match_sessions import MatchSessions
+from tengen.web.opponents import HUMAN
 from tengen.web.play_sessions import PlaySessions
+from tengen.web.positions import view_of
 from tengen.web.run_sessions import RunSessions
-from tengen.web.storage import StoredGames, StoredStudies
+from tengen.web.storage import PlayedGame, StoredGames, StoredStudies, count_of, is_to_be_counted, new_id
+from tengen.web.study import study_of
 from tengen.web.study_sessions import StudySessions
 from tengen.web.thinking import AgentPool, Thinking
 
@@ -66,7 +73,7 @@ class WebConfig:
     runs: Path = Path("runs")
     """The folder whose training runs are shown; nothing in it is ever written."""
     threads: int | None = None
-    """Threads to think with; None: one for each core."""
+    """Threads to think with, and as many for moves of games; None: one for each core."""
 
 
 def check_built(static: Path = STATIC) -> None:
@@ -78,15 +85,18 @@ def check_built(static: Path = STATIC) -> None:
 def make_app(config: WebConfig) -> Guard:
     """The whole server, as an ASGI application."""
     thinking, agents = Thinking(config.threads), AgentPool()
+    moves = Thinking(config.threads, "moves")
     actions: dict[str, Action] = {"hello": _hello}
     stored = StoredGames(config.state)
-    play = PlaySessions(stored, thinking, agents, config.opponents, config.runs)
+    play = PlaySessions(stored, thinking, moves, agents, config.opponents, config.runs)
     actions |= play.actions()
     studies = StudySessions(stored, StoredStudies(config.state / "studies"), thinking, agents)
     actions |= studies.actions()
     actions |= ExplainSessions(studies, thinking, agents).actions()
     actions |= RunSessions(config.runs, studies, play, thinking).actions()
     actions |= MatchSessions(studies, thinking, agents, config.opponents).actions()
+    warm = asyncio.Event()
+    actions = {name: action if name == "hello" else _once(warm, action) for name, action in actions.items()}
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:
@@ -104,9 +114,11 @@ def make_app(config: WebConfig) -> Guard:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        threading.Thread(target=_warm_up, daemon=True).start()
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=_warm_up_and_tell, args=(loop, warm), daemon=True).start()
         yield
         thinking.close()
+        moves.close()
         await asyncio.to_thread(agents.close)
 
     routes: list[Any] = [Route("/", _index), WebSocketRoute("/talk", talk)]
@@ -137,13 +149,48 @@ async def _hello(page: Connection, message: Message) -> Any:
     return await asyncio.to_thread(catalogue)
 
 
-def _warm_up() -> None:
-    """Load the kernels that a first click needs, so that it finds them there."""
-    from tengen.games import go
-    from tengen.web.positions import view_of
+def _once(warm: asyncio.Event, action: Action) -> Action:
+    """The same action, which waits until the server is warm."""
 
-    state = go.State.new(size=9)
-    view_of(state.play(state.parse_move("E5")))
+    async def act(page: Connection, message: Message) -> Any:
+        await warm.wait()
+        return await action(page, message)
+
+    return act
+
+
+def _warm_up_and_tell(loop: asyncio.AbstractEventLoop, warm: asyncio.Event) -> None:
+    try:
+        _warm_up()
+    finally:
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(warm.set)
+
+
+def _warm_up() -> None:
+    """Load all that the event loop needs, so that it never compiles: nobody would be answered meanwhile."""
+    for name in game_names():
+        game = get_game(name)
+        state = game.new(game.options())
+        moves = [move for move in state.legal_moves() if move >= 0][:1]
+        if name == "go":
+            view_of(game.new(game.options.of({"size": "9", "handicap": "2"})))
+            state.is_legal(moves[0])
+            moves += [PASS, PASS]
+        for move in moves:
+            view_of(state)
+            state = state.play(move)
+        played = PlayedGame(new_id(), state, (HUMAN, HUMAN), ("", ""))
+        if is_to_be_counted(played):
+            group_at(state, moves[0])
+            played.dead = frozenset()
+            played.state = state.with_dead(played.dead)
+            count_of(played)
+        weight_of_game(state)
+        study_of(state).write()
+        view_of(state.previous.play(RESIGN))
+    for kind in SAFE_KINDS:
+        read_spec(kind)
 
 
 def catalogue() -> dict[str, Any]:

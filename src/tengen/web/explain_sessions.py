@@ -52,19 +52,20 @@ class ExplainSessions:
         study = (await self._studies.session(message)).study
         state, spec = study.node(study.at).state, analyst_spec(field(message, "spec", str))
 
-        def begin() -> SteppedSearch:
+        def begin() -> tuple[_ExplainSession, Message]:
             with self._agents.borrow(spec, "explain") as agent:
                 if not isinstance(agent, CanStep):
                     raise ValueError(f"{agent.name} does not go one simulation at a time: choose zero, alphago or mcts")
-                return agent.stepped(state)
+                session = _ExplainSession(spec, state, agent.stepped(state))
+                return session, _view(session)
 
-        session = _ExplainSession(spec, state, await self._thinking.run(page, begin))
+        session, view = await self._thinking.run(page, begin)
         page.parts["explain"] = session
         self._pages = [each for each in self._pages if each is not page and "explain" in each.parts] + [page]
         while len(self._pages) > _MOST_TREES:
             self._pages.pop(0).parts.pop("explain")
         page.forget("search")
-        page.tell("search", _view(session))
+        page.tell("search", view)
         return {}
 
     async def _step(self, page: Connection, message: Message) -> Any:
@@ -72,19 +73,26 @@ class ExplainSessions:
         count = field(message, "count", int)
         if not 1 <= count <= _MOST_AT_ONCE:
             raise ValueError(f"{count} simulations at once are not possible: give 1 to {_MOST_AT_ONCE}")
+
+        def simulate() -> Message:
+            session.path, session.shown = _simulate(session, count), 0
+            return _view(session)
+
         async with session.busy:
-            session.path = await self._thinking.run(page, lambda: _simulate(session, count))
-            session.shown = 0
-            page.tell("search", _view(session))
+            page.tell("search", await self._thinking.run(page, simulate))
         return {}
 
     async def _node(self, page: Connection, message: Message) -> Any:
         session = _session_of(page)
         number = field(message, "node", int)
-        async with session.busy:
+
+        def show() -> Message:
             session.search.node(number)
             session.shown = number
-            page.tell("search", _view(session))
+            return _view(session)
+
+        async with session.busy:
+            page.tell("search", await self._thinking.run(page, show))
         return {}
 
 

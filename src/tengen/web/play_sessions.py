@@ -20,7 +20,7 @@ from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.guard import is_loopback
 from tengen.web.inputs import MOST_OF_GAMES, field, options_of, read_any, record_in, weight_of_game
 from tengen.web.opponents import opponents_for, players_of, spec_of
-from tengen.web.positions import View, moves_of, numbers_by_name, view_of, view_of_thought
+from tengen.web.positions import View, numbers_by_name, view_of, view_of_thought
 from tengen.web.runs import is_generation
 from tengen.web.storage import PlayedGame, StoredGames, count_of, is_to_be_counted, new_id
 from tengen.web.subscribers import Subscribers, Watched
@@ -49,16 +49,37 @@ class PlaySession(Watched):
         """The file being written, where nobody waits for it."""
         self.alarm: asyncio.TimerHandle | None = None
         """When the time of the person whose turn it is will be over."""
+        self._listed: tuple[Any, list[str]] = (None, [])
+
+    def move_list(self) -> list[str]:
+        """The moves of the game; those that were listed before are not worked out again."""
+        state, (known, names) = self.played.state, self._listed
+        later = list[Any]()
+        while state is not known and state.previous is not None:
+            later.append(state)
+            state = state.previous
+        names = names if state is known else []
+        names = names + [self.played.game.notation(each.previous, each.last_move) for each in reversed(later)]
+        self._listed = self.played.state, names
+        return names
 
 
 class PlaySessions:
     """All tables, by the names of their games."""
 
     def __init__(
-        self, stored: StoredGames, thinking: Thinking, agents: AgentPool, own: Mapping[str, str], runs: Path
+        self,
+        stored: StoredGames,
+        thinking: Thinking,
+        moves: Thinking,
+        agents: AgentPool,
+        own: Mapping[str, str],
+        runs: Path,
     ) -> None:
-        """`own`: specs of the server's own opponents by name. `runs`: the folder of runs whose generations may play."""
-        self._stored, self._thinking, self._agents, self._own, self._runs = stored, thinking, agents, own, runs
+        """`moves`: the threads in which moves are chosen, and nothing else is done. `own`: specs of the server's own
+        opponents by name. `runs`: the folder of runs whose generations may play."""
+        self._stored, self._thinking, self._moves, self._agents = stored, thinking, moves, agents
+        self._own, self._runs = own, runs
         self._sessions: dict[str, PlaySession] = {}
         self._subscribers: Subscribers[PlaySession] = Subscribers("play", self._left)
 
@@ -100,8 +121,11 @@ class PlaySessions:
 
     async def _load(self, page: Connection, message: Message) -> Any:
         record = record_in(message)
-        text = record if isinstance(record, str) else decoded(record)[0]
-        state = await self._thinking.run(page, lambda: read_any(text))
+
+        def read() -> Any:
+            return read_any(record if isinstance(record, str) else decoded(record)[0])
+
+        state = await self._thinking.run(page, read)
         return await self._begin(page, state, message)
 
     async def _begin(self, page: Connection, state: Any, message: Message) -> Any:
@@ -122,7 +146,8 @@ class PlaySessions:
     ) -> Any:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
         clock = None if control is None else GameClock(control)
-        session = self._session_of(PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address))
+        played = PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address)
+        session = await asyncio.to_thread(self._session_of, played)
         session.slot.owner = page
         self._make_room(session.weight)
         self._sessions[session.played.id] = session
@@ -253,7 +278,7 @@ class PlaySessions:
 
     async def _save(self, page: Connection, message: Message) -> Any:
         played = (await self._session(message)).played
-        return {"name": f"game{played.game.suffix}", "text": played.write()}
+        return {"name": f"game{played.game.suffix}", "text": await asyncio.to_thread(played.write)}
 
     async def _remove(self, page: Connection, message: Message) -> Any:
         name = field(message, "id", str)
@@ -270,15 +295,14 @@ class PlaySessions:
     async def _session(self, message: Message) -> PlaySession:
         name = field(message, "id", str)
         if name not in self._sessions:
-            played = await asyncio.to_thread(self._stored.load, name)
-            session = self._session_of(played)
+            session = await asyncio.to_thread(lambda: self._session_of(self._stored.load(name)))
             if name not in self._sessions:
                 self._make_room(session.weight)
                 self._sessions[name] = session
         return self._sessions[name]
 
     def _session_of(self, played: PlayedGame) -> PlaySession:
-        return PlaySession(played, AgentSlot(self._thinking, self._agents, played.id))
+        return PlaySession(played, AgentSlot(self._moves, self._agents, played.id))
 
     def _make_room(self, weight: int) -> None:
         """Leave to the files what nobody looks at; ValueError if there would be no room even so."""
@@ -308,9 +332,12 @@ class PlaySessions:
         await self._store(session)
 
     async def _store(self, session: PlaySession) -> None:
+        def store() -> int:
+            self._stored.save(session.played)
+            return weight_of_game(session.played.state)
+
         async with session.saving:
-            await asyncio.to_thread(self._stored.save, session.played)
-            session.weight = weight_of_game(session.played.state)
+            session.weight = await asyncio.to_thread(store)
 
     async def _store_or_report(self, session: PlaySession) -> None:
         try:
@@ -415,7 +442,7 @@ class PlaySessions:
             "territory": played.game.territory,
             "sides": list(played.players),
             "specs": list(played.specs),
-            "moveList": moves_of(state),
+            "moveList": session.move_list(),
             "thinking": session.thinking is not None,
             "problem": session.problem,
             **session.thought,

@@ -1,6 +1,7 @@
 """Runs the application under uvicorn: listens, prints the address, opens the browser."""
 
 import asyncio
+import logging
 import os
 import socket
 import tempfile
@@ -70,6 +71,7 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
         limit_concurrency=1_000,
         h11_max_incomplete_event_size=65_536,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_no_bad_text)
     config.state.mkdir(parents=True, exist_ok=True, mode=0o700)  # who plays here is nobody else's business
     with listener, sole_use(config.state) as alone:
         if not alone:
@@ -78,6 +80,11 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
             )
         with _opener(address if browser else "", bool(config.token)) as opened:
             asyncio.run(_Announcing(settings, address, opened).serve([listener]))
+
+
+def _is_no_bad_text(record: logging.LogRecord) -> bool:
+    """Whether this is to be printed: a text that is no UTF-8 closes its connection, and is nobody else's business."""
+    return not record.getMessage().startswith("Invalid UTF-8")
 
 
 @contextmanager

@@ -104,9 +104,9 @@ class StudySessions:
         """The study that a message names; ValueError if it has gone."""
         name = field(message, "id", str)
         if name not in self._sessions:
-            study = await asyncio.to_thread(self._kept.load, name)
+            session = await asyncio.to_thread(lambda: self._session_of(self._kept.load(name), name))
             if name not in self._sessions:
-                self._put(StudySession(study, self._thinking, self._agents, name))
+                self._put(session)
         self._sessions.move_to_end(name)
         return self._sessions[name]
 
@@ -145,19 +145,18 @@ class StudySessions:
     async def _game(self, page: Connection, message: Message) -> Any:
         name = field(message, "game", str)
         played = await asyncio.to_thread(self._stored.load, name)
-        return await self.begin(study_of(played.state, names_of(played)))
+        return await self.begin(await asyncio.to_thread(study_of, played.state, names_of(played)))
 
     async def begin(self, study: Study) -> Any:
         """Open a session for a study and keep it; what a page is answered."""
-        if study.source is None:  # made here: what it begins with is what it would be saved as
-            known, (_, record) = study, study.write()
-            study = await asyncio.to_thread(read_study, record)
-            study.names, study.result = known.names, known.result
-        session = StudySession(study, self._thinking, self._agents, new_id())
+        session = await asyncio.to_thread(lambda: self._session_of(_with_source(study), new_id()))
         self._put(session)
-        await asyncio.to_thread(self._kept.save, session.id, study)
+        await asyncio.to_thread(self._kept.save, session.id, session.study)
         await asyncio.to_thread(self._kept.drop_oldest)
         return {"id": session.id}
+
+    def _session_of(self, study: Study, name: str) -> StudySession:
+        return StudySession(study, self._thinking, self._agents, name)
 
     def _put(self, session: StudySession) -> None:
         """Take a study into memory. The oldest ones go that nobody looks at; ValueError if there is no room even so."""
@@ -308,8 +307,17 @@ class StudySessions:
         session.tell("graph", _graph(session))
 
     async def _export(self, page: Connection, message: Message) -> Any:
-        name, data = (await self.session(message)).study.write()
+        name, data = await asyncio.to_thread((await self.session(message)).study.write)
         return {"name": name, "data": base64.b64encode(data).decode()}
+
+
+def _with_source(study: Study) -> Study:
+    """A study that was made here begins with what it would be saved as."""
+    if study.source is not None:
+        return study
+    found = read_study(study.write()[1])
+    found.names, found.result = study.names, study.result
+    return found
 
 
 def _collector(sessions: StudySessions, session: StudySession, number: int) -> Any:

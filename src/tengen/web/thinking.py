@@ -1,7 +1,9 @@
 """Thinking off the event loop: a few threads that all who play here share, and the agents that think in them.
 
-Everybody has a queue of their own, and the queues take turns, so one who asks for a lot waits for their own jobs alone.
-Time is bounded: the more people wait, the less each move may take (`share`).
+Everybody has a queue of their own, and the next job is that of whoever has used the least time of the threads
+lately: one who asks for a lot waits for their own jobs alone. Waiting counts too, so that nobody waits for ever. The
+more people wait, the less each move may take (`share`). The server has two sets of threads, so that moves of games do
+not wait for analyses and long records.
 
 Loaded agents are borrowed. A few serve many games: most of a game is waiting. A borrower gets the agent that served it
 last if that is free (it still has its tree), or another of the same spec, or a new one.
@@ -9,11 +11,12 @@ last if that is free (it still has its tree), or another of the same spec, or a 
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from tengen._machine import cores
@@ -26,6 +29,10 @@ ROUND: Final = 10.0
 """Seconds in which everybody who waits should have had a turn."""
 _LEAST: Final = 0.05
 _MOST_WAITING: Final = 8  # jobs of one owner
+_EXPECTED: Final = 1.0  # seconds that a job is taken for until it has ended
+_HALF_LIFE: Final = 10.0  # seconds
+_PER_SECOND: Final = 0.02  # seconds of use that a second of waiting makes good
+_NOTHING: Final = 0.01  # seconds
 
 MOST_AGENTS: Final = 12
 """Loaded agents; of more, the oldest that nobody uses are closed."""
@@ -35,33 +42,56 @@ class Busy(ValueError):
     """Somebody has asked for more than fits in their queue."""
 
 
+@dataclass
+class _Queue:
+    """What one owner has asked for."""
+
+    used: float = 0.0
+    """Seconds of the threads, of which half are forgotten after `_HALF_LIFE`."""
+    at: float = 0.0
+    """When that was so."""
+    jobs: deque[tuple[Callable[[], Any], "asyncio.Future[Any]", float]] = field(default_factory=deque)
+    """With the time at which each was asked for."""
+    running: int = 0
+
+    def use(self, seconds: float, now: float) -> None:
+        """Count seconds, or none to forget what is long ago."""
+        self.used = self.used * 0.5 ** ((now - self.at) / _HALF_LIFE) + seconds
+        self.at = now
+
+    def urgency(self, now: float) -> float:
+        """The queue with the least of this is next."""
+        self.use(0.0, now)
+        return self.used - _PER_SECOND * (now - self.jobs[0][2])
+
+
 class Thinking:
     """Threads, and who is next. All methods but the jobs themselves run on the event loop."""
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, name: str = "thinking") -> None:
         """`threads`: as many as this process may use cores, if not given."""
         self._threads = threads or cores()
-        self._pool = ThreadPoolExecutor(self._threads, "thinking")
-        self._queues: dict[Hashable, deque[tuple[Callable[[], Any], asyncio.Future[Any]]]] = {}
+        self._pool = ThreadPoolExecutor(self._threads, name)
+        self._queues: dict[Hashable, _Queue] = {}
         self._running = 0
 
     @property
     def waiting(self) -> int:
         """How many jobs have not begun."""
-        return sum(map(len, self._queues.values()))
+        return sum(len(queue.jobs) for queue in self._queues.values())
 
     def share(self) -> float:
         """How many seconds a move may take now, so that all who wait get their turn within a round."""
-        people = len(self._queues) + self._running
+        people = sum(queue.running + bool(queue.jobs) for queue in self._queues.values())
         return max(_LEAST, ROUND * min(1.0, self._threads / max(1, people)))
 
     async def run(self, owner: Hashable, job: Callable[[], Result]) -> Result:
         """Do a job in a thread, once it is its owner's turn; Busy if the owner has too many waiting."""
-        queue = self._queues.setdefault(owner, deque())
-        if len(queue) >= _MOST_WAITING:
+        queue = self._queues.setdefault(owner, _Queue())
+        if len(queue.jobs) >= _MOST_WAITING:
             raise Busy("wait: you have asked for too much at once")
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        queue.append((job, future))
+        queue.jobs.append((job, future, time.monotonic()))
         self._start_next()
         return await future
 
@@ -71,20 +101,21 @@ class Thinking:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _start_next(self) -> None:
-        while self._running < self._threads and self._queues:
-            owner = next(iter(self._queues))
-            queue = self._queues.pop(owner)
-            if not queue:
-                continue
-            job, future = queue.popleft()
-            if queue:
-                self._queues[owner] = queue  # behind all others
+        while self._running < self._threads:
+            now, wanted = time.monotonic(), [queue for queue in self._queues.values() if queue.jobs]
+            if not wanted:
+                return
+            queue = min(wanted, key=lambda queue: queue.urgency(now))
+            job, future, _ = queue.jobs.popleft()
             if future.cancelled():
                 continue
+            queue.use(_EXPECTED, now)
+            queue.running += 1
             self._running += 1
-            asyncio.get_running_loop().create_task(self._do(job, future))
+            asyncio.get_running_loop().create_task(self._do(job, future, queue))
 
-    async def _do(self, job: Callable[[], Any], future: "asyncio.Future[Any]") -> None:
+    async def _do(self, job: Callable[[], Any], future: "asyncio.Future[Any]", queue: _Queue) -> None:
+        began = time.monotonic()
         try:
             result = await asyncio.get_running_loop().run_in_executor(self._pool, job)
         except Exception as error:
@@ -94,8 +125,20 @@ class Thinking:
             if not future.cancelled():
                 future.set_result(result)
         finally:
+            now = time.monotonic()
+            queue.use(now - began - _EXPECTED, now)
+            queue.running -= 1
             self._running -= 1
+            self._forget_idle(now)
             self._start_next()
+
+    def _forget_idle(self, now: float) -> None:
+        """Forget who asks for nothing and has used next to nothing lately."""
+        for owner, queue in list(self._queues.items()):
+            if not queue.jobs and not queue.running:
+                queue.use(0.0, now)
+                if queue.used < _NOTHING:
+                    del self._queues[owner]
 
 
 @dataclass
