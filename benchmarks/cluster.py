@@ -25,8 +25,8 @@ from tests.two_nodes import two_nodes
 
 from tengen.learn.replay import ChunkFolder, ReplayMemory
 from tengen.learn.selfplay import Played, SelfPlayRound, ZeroWorker
-from tengen.learn.zero import ZeroConfig, preset_config
-from tengen.learn.zero_trainer import ZeroTrainer
+from tengen.learn.zero import ZeroTrainer
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.nets.model_file import find_model
 from tengen.workers.calls import Workers
 from tengen.workers.local import ProcessWorkers
@@ -65,7 +65,7 @@ def main() -> None:
     options.add_argument("--cores", type=int, default=200, help="of self-play, at whose rate actors replay games")
     given = options.parse_args()
     torch.set_num_threads(1)
-    config = preset_config("go9", {"window_first": 50_000, "window_most": 50_000})
+    config = ZeroConfig.preset_config("go9", {"window_first": 50_000, "window_most": 50_000})
     with two_nodes(__name__) as cluster:
         if given.what == "play":
             play(config, cluster.address, given.rounds, given.positions)
@@ -163,7 +163,7 @@ def _train(config: ZeroConfig, played: Played) -> float:
 
     def steps() -> None:
         for step in range(10):
-            trainer.learn(memory.draw(np.random.default_rng(step), config.batch, 0, count), 0.0)
+            trainer.learn_at(memory.draw(np.random.default_rng(step), config.batch, 0, count), 0.0)
 
     steps()
     return 10 * config.batch / _timed(steps)[1]

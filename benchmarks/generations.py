@@ -20,8 +20,8 @@ from rich.table import Table
 
 from tengen._machine import cores
 from tengen.encode.game_spec import GameSpec
-from tengen.learn.generations_config import GenerationsConfig, preset_config
-from tengen.learn.generations_games import GenerationPlayer
+from tengen.learn.generation_games import GenerationPlayer
+from tengen.learn.settings import GenerationsConfig
 from tengen.nets.model_file import ModelCard, save_model
 from tengen.nets.network import build_network
 from tengen.nets.openvino_evaluator import calibrate
@@ -59,7 +59,7 @@ class GamesRow:
 
 def measure_generations(run: Path | None, games: int, searched: int, threads: int) -> dict[str, Any]:
     """Measure with the newest networks of a run, or with untrained ones."""
-    config = preset_config("simple-go")
+    config = GenerationsConfig.preset_config("simple-go")
     spec = config.spec()
     with TemporaryDirectory() as folder:
         files = find_generation(run) if run is not None else _untrained(spec, Path(folder))
@@ -68,7 +68,8 @@ def measure_generations(run: Path | None, games: int, searched: int, threads: in
             _measure("random", spec, config, None, RANDOM_GAMES, threads, (100_000, 10.0)),
             _measure("greedy", spec, config, values, games, threads, (250_000, 1200.0)),
         ]
-        searching = preset_config("simple-go", {"simulations": TRIALS, "opening": 2, "rate_limit": 0.0})
+        changes = {"simulations": TRIALS, "opening": 2, "rate_limit": 0.0}
+        searching = GenerationsConfig.preset_config("simple-go", changes)
         name = f"{TRIALS} trials a move"
         rows.append(_measure(name, spec, searching, values, searched, threads, (1, 0.4)))
     about = {"networks": "untrained" if run is None else str(run), "threads": threads, "cores": cores()}
@@ -114,7 +115,7 @@ def _measure(
     target: tuple[int, float],
 ) -> GamesRow:
     """Play so many games, in parts that threads play."""
-    player = GenerationPlayer(config, spec, values)
+    player = GenerationPlayer(config, values)
     player.play(1, 0, 2)  # compiled and warm before anything counts
     part = min(_TREES if config.simulations else _SIDE_BY_SIDE, -(-games // threads))
     sizes = [min(part, games - start) for start in range(0, games, part)]

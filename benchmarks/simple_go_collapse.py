@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tengen.learn.generations_config import read_config
-from tengen.learn.generations_games import GenerationFolder
-from tengen.learn.generations_trainer import PositionsAfter, network_config
+from tengen.learn.generation_games import GenerationFolder
+from tengen.learn.generations import PositionsAfter, network_config
+from tengen.learn.settings import GenerationsConfig
 from tengen.nets.network import Network, build_network
 from tengen.nets.registry import parse_network
 
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=2_000, help="steps between two lines")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    config = read_config(given.run)
+    config = GenerationsConfig.read(given.run)
     number = given.generation
     folder = given.run / "games" / f"{number:02d}"
     games = GenerationFolder(folder, config.first_games if number == 1 else config.games).read()

@@ -18,8 +18,8 @@ from torch.nn import functional
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.distributed import multiplies_bfloat
 from tengen.learn.replay import ReplayBatch
-from tengen.learn.zero import preset_config
-from tengen.learn.zero_trainer import ZeroTrainer
+from tengen.learn.zero import ZeroTrainer
+from tengen.learn.zero_settings import ZeroConfig
 
 
 def main() -> None:
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _trainer(bf16: bool) -> tuple[ZeroTrainer, GameSpec]:
-    config = preset_config("go9", {"bf16": bf16})
+    config = ZeroConfig.preset_config("go9", {"bf16": bf16})
     spec = config.game_spec()
     return ZeroTrainer(config, spec), spec
 
@@ -77,7 +77,7 @@ def _ours(batch: int, bf16: bool) -> Callable[[], object]:
         rng.normal(0, 10, batch).astype(np.float32),
         np.ones(batch, np.bool_),
     )
-    return lambda: trainer.learn(positions, 0.0)
+    return lambda: trainer.learn_at(positions, 0.0)
 
 
 def _bare(

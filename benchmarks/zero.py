@@ -23,7 +23,8 @@ from rich.table import Table
 
 from tengen.encode.game_spec import GameSpec
 from tengen.games.go.rules import GoOptions
-from tengen.learn.selfplay import SelfPlaySettings, SelfPlayWorker
+from tengen.learn.selfplay import SelfPlayWorker
+from tengen.learn.zero_settings import SelfPlaySettings
 from tengen.nets.evaluator import Evaluator
 from tengen.nets.network import Network, TorchEvaluator, build_network
 from tengen.nets.openvino_evaluator import OpenVinoEvaluator, calibrate

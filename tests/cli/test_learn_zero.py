@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from tengen.cli.learn_zero import ZeroDisplay, round_line
 from tengen.cli.main import app
 from tengen.cli.progress import Progress
-from tengen.learn.zero import ZeroConfig, ZeroProgress, game_config, preset_config
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.runs.folder import read_metrics, read_settings
+from tengen.runs.progress import RunProgress
 
 from ..program import COMMAND
 
@@ -46,13 +47,13 @@ def read_until(process: "subprocess.Popen[str]", word: str) -> str:
 
 
 def test_a_game_without_a_preset_gets_what_suits_it() -> None:
-    config = game_config("tictactoe", {"hours": 0.5})
+    config = ZeroConfig.of_game("tictactoe", {"hours": 0.5})
     assert (config.encoder, config.hours, config.preset) == ("tictactoe", 0.5, "")
     assert "value=yes" in config.network and "ownership" not in config.network
     done = config.completed()
     assert (done.size, done.komi, done.rules) == (3, 0.0, ""), "a run records no options that its game does not have"
-    assert game_config("go").completed() == ZeroConfig()
-    assert preset_config("microchess").completed() == preset_config("microchess")
+    assert ZeroConfig.of_game("go").completed() == ZeroConfig()
+    assert ZeroConfig.preset_config("microchess").completed() == ZeroConfig.preset_config("microchess")
 
 
 def test_killed_and_stopped_it_goes_on(tmp_path: Path) -> None:
@@ -108,14 +109,14 @@ LINE |= {"duels": [[2, 25, 2, 13], [0, 40, 0, 0]], "gate_score": 0.65, "gate_pro
 
 def test_the_screen_shows_the_moment() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
-    config = preset_config("go5", {"hours": 2.0})
+    config = ZeroConfig.preset_config("go5", {"hours": 2.0})
     with Progress(console) as progress:
         screen = ZeroDisplay(progress, config)
         speeds = {"games_per_second": 31.4, "positions_per_second": 800.0, "simulations_per_second": 41_000.0}
-        screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, speeds))
-        screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
+        screen.show(RunProgress("self-play", 3, 0.5, 0.5, 3600.0, speeds))
+        screen.show(RunProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
         losses = {"policy": 1.2, "value": 0.4, "ownership": 0.3, "score": 0.1, "rate": 0.05}
-        screen.show(ZeroProgress("training", 4, 0.25, 0.55, 3800.0, losses))
+        screen.show(RunProgress("training", 4, 0.25, 0.55, 3800.0, losses))
     file = console.file
     assert isinstance(file, io.StringIO)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue())
@@ -127,9 +128,9 @@ def test_the_screen_shows_the_moment() -> None:
 def test_without_a_terminal_there_are_only_lines() -> None:
     console = Console(file=io.StringIO(), width=80)
     with Progress(console) as progress:
-        screen = ZeroDisplay(progress, preset_config("go5"))
-        screen.show(ZeroProgress("self-play", 3, 0.5, 0.5, 3600.0, {"games_per_second": 31.4}))
-        screen.show(ZeroProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
+        screen = ZeroDisplay(progress, ZeroConfig.preset_config("go5"))
+        screen.show(RunProgress("self-play", 3, 0.5, 0.5, 3600.0, {"games_per_second": 31.4}))
+        screen.show(RunProgress("duels", 3, 1.0, 0.5, 3725.0, {}, LINE))
     file = console.file
     assert isinstance(file, io.StringIO)
     assert file.getvalue().splitlines() == [round_line(LINE, None)]

@@ -14,12 +14,9 @@ from typer.testing import CliRunner
 
 from tengen.cli.main import app
 from tengen.cli.options import BASIC, command_line, formerly, group
-from tengen.learn import alphago, generations_config, zero
 from tengen.learn.alphago import AlphaGoConfig
-from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
-from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.settings import SupervisedConfig, ValueConfig
-from tengen.learn.zero import ZeroConfig, preset_config
+from tengen.learn.settings import GenerationsConfig, ReinforceConfig, SupervisedConfig, ValueConfig
+from tengen.learn.zero_settings import ZeroConfig
 
 runner = CliRunner()
 CONFIGURATIONS = {
@@ -31,7 +28,7 @@ CONFIGURATIONS = {
     "value": ValueConfig,
     "zero": ZeroConfig,
 }
-PRESETS = {"alphago": alphago.PRESETS, "generations": generations_config.PRESETS, "zero": zero.PRESETS}
+PRESETS = {"alphago": AlphaGoConfig.presets, "generations": GenerationsConfig.presets, "zero": ZeroConfig.presets}
 
 
 def test_former_names_are_read_and_not_shown() -> None:
@@ -88,7 +85,7 @@ def test_every_setting_is_an_option_with_its_panel_help_and_default(command: str
     found = get_command(app).commands["learn"].commands[command]  # type: ignore[attr-defined]
     options = {option.name: option for option in found.params}
     fields = {field.name: field for field in dataclasses.fields(CONFIGURATIONS[command])}
-    missing = {"preset", *UNUSED_SETTINGS} if command in PRESETS else set()
+    missing = {"preset", *GenerationsConfig.unused} if command in PRESETS else set()
     missing |= {"encoder", "network", "optimizer", "batch", "start_from", "patience"} if command == "sweep" else set()
     assert fields.keys() - options.keys() <= missing
     for name in fields.keys() & options.keys() - {"preset"}:
@@ -104,8 +101,8 @@ def test_every_setting_is_an_option_with_its_panel_help_and_default(command: str
 
 
 def test_a_command_line_has_the_names_of_the_options() -> None:
-    config = preset_config("go5", {"positions": 7, "overlap": False})
-    line = command_line("tengen", config, preset_config("go5"), {"positions": "round_positions"}, out="x", cluster=None)
+    config = ZeroConfig.preset_config("go5", {"positions": 7, "overlap": False})
+    line = command_line("tengen", config, ZeroConfig.preset_config("go5"), out="x", cluster=None)
     assert line == "tengen --round-positions 7 --no-overlap --out x"
     line = command_line("tengen", SupervisedConfig("my data", bf16=False, min_rank=1, network="residual:blocks=1"))
     assert line == "tengen --data 'my data' --network residual:blocks=1 --no-bf16 --min-rank 1"

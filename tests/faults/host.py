@@ -22,7 +22,7 @@ def main() -> None:
     from tengen.agents import registry  # noqa: F401
     from tengen.cli.main import main as tengen
     from tengen.data import build  # noqa: F401
-    from tengen.learn import alphago, duel, generations, supervised, value, zero, zero_trainer  # noqa: F401
+    from tengen.learn import alphago, duel, generations, supervised, value, zero  # noqa: F401
 
     for line in sys.stdin:
         request = json.loads(line)

@@ -14,8 +14,8 @@ from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.build import build_dataset
 from tengen.data.dataset import GAMES_FILE, Dataset
 from tengen.games.go.game import GAME
-from tengen.learn.generations_games import GenerationFolder, GenerationGames, play_in_threads
-from tengen.learn.reinforce_games import Experience, GameFolder
+from tengen.learn.generation_games import GenerationFolder, GenerationGames
+from tengen.learn.reinforce import Experience, GameFolder
 from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames
 from tengen.learn.settings import PositionSettings
 from tengen.learn.trainer import load_checkpoint, save_checkpoint
@@ -25,6 +25,8 @@ from tengen.nets.network import build_network
 from tengen.runs.files import settings_as_toml
 from tengen.solve.endgame_build import build_tables
 from tengen.solve.transposition_table import load_table, new_table, save_table, store
+from tengen.workers.calls import open_workers
+from tengen.workers.local import this_machine
 
 from ..data.packed_games import loose, records
 
@@ -91,11 +93,12 @@ def update_games(folder: Path) -> Made:
 
 def generation_games(folder: Path) -> Made:
     class Player:
-        def play(self, generation: int, number: int, count: int) -> GenerationGames:
-            return GenerationGames(noise((count, 5), np.int16), noise((count,), np.int8), np.ones(3))
+        def play(self, generation: int, number: int, count: int) -> tuple[int, GenerationGames]:
+            return number, GenerationGames(noise((count, 5), np.int16), noise((count,), np.int8), np.ones(3))
 
     kept = GenerationFolder(folder, 6)
-    list(kept.play(play_in_threads(Player(), 1, 1)))  # type: ignore[arg-type]
+    with open_workers(this_machine, 1, Player) as workers:
+        list(kept.play(1, workers))
     return folder / "0000.safetensors", lambda: comparable(kept.read())
 
 

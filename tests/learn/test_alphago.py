@@ -11,16 +11,13 @@ from tengen.agents.registry import load_agent
 from tengen.games.go.sgf import write_sgf
 from tengen.games.go.state import State
 from tengen.learn.alphago import (
-    PRESETS,
     AlphaGoConfig,
     AlphaGoProgress,
     ablation,
     learn_alphago,
-    preset_config,
-    read_config,
     read_figures,
 )
-from tengen.learn.alphago_report import write_alphago_report
+from tengen.learn.game_report import write_alphago_report
 from tengen.runs.folder import FolderError
 
 TINY: dict[str, Any] = {
@@ -75,7 +72,7 @@ def test_a_run_goes_on_after_the_last_stage_that_was_done(tmp_path: Path) -> Non
     assert list(read_figures(tmp_path)) == ["records", "policy", "fast policy"]
     learned = (tmp_path / "policy" / "best.safetensors").stat().st_mtime_ns
     seen: list[AlphaGoProgress] = []
-    figures = learn_alphago(read_config(tmp_path), tmp_path, seen.append)
+    figures = learn_alphago(AlphaGoConfig.read(tmp_path), tmp_path, seen.append)
     assert seen[0].stage == "reinforce"
     assert list(figures) == ["records", "policy", "fast policy", "reinforce", "match", "value"]
     assert (tmp_path / "policy" / "best.safetensors").stat().st_mtime_ns == learned
@@ -108,9 +105,9 @@ def test_the_players_of_the_ablation_differ_in_one_thing_each() -> None:
     assert "zero" not in ablation("go9", 0.1, value="v.safetensors")
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", AlphaGoConfig.presets)
 def test_presets_are_sound(preset: str) -> None:
-    assert preset_config(preset).preset == preset
+    assert AlphaGoConfig.preset_config(preset).preset == preset
 
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
@@ -119,10 +116,10 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="size is 20: give 2 to 19"):
         AlphaGoConfig(size=20)
     with pytest.raises(ValueError, match="no preset is called 'go6': choose from go5, go9, go19"):
-        preset_config("go6")
+        AlphaGoConfig.preset_config("go6")
     (tmp_path / "config.toml").write_text('network = "small"\n')
-    with pytest.raises(FolderError, match="not of a run of tengen learn alphago"):
-        read_config(tmp_path)
+    with pytest.raises(FolderError, match="is of a run of the kind unknown, not alphago"):
+        AlphaGoConfig.read(tmp_path)
     assert asdict(AlphaGoConfig())["rate"] == 0.1
 
 

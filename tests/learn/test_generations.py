@@ -17,21 +17,22 @@ from tengen.cli.main import app
 from tengen.encode.encoder import get_encoder
 from tengen.games import go
 from tengen.games.symmetry import transform_array
-from tengen.learn.generations import GenerationProgress, learn_generations
-from tengen.learn.generations_config import GenerationsConfig, preset_config, read_config
-from tengen.learn.generations_games import (
+from tengen.learn.generation_games import (
     Exploration,
-    GamesError,
     GenerationFolder,
     GenerationGames,
     GenerationPlayer,
-    play_in_threads,
+    GenerationWorker,
 )
-from tengen.learn.generations_trainer import TEST_EVERY, OutcomeTrainer, PositionsAfter
+from tengen.learn.generations import TEST_EVERY, OutcomeTrainer, PositionsAfter, learn_generations
+from tengen.learn.settings import GenerationsConfig
 from tengen.nets.model_file import ModelFileError, is_calibrated, read_card, read_tensors
 from tengen.nets.network import PolicyValueOutput
 from tengen.runs.folder import FolderError, RunDirectory, read_metrics
+from tengen.runs.progress import RunProgress
 from tengen.search.generations import find_generation, generation_numbers, model_file
+from tengen.workers.calls import open_workers
+from tengen.workers.local import this_machine
 
 SIZE = 4
 
@@ -55,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def random_games(count: int = 120) -> GenerationGames:
     config = make_config()
-    return GenerationPlayer(config, config.spec(), None).play(1, 0, count)
+    return GenerationPlayer(config).play(1, 0, count)
 
 
 # ------------------------------------------------------------------------------------------- the games
@@ -81,20 +82,22 @@ def test_random_moves_come_up_to_move_m_or_at_the_rate() -> None:
 
 
 def test_a_chunk_is_the_same_whoever_plays_it_and_a_missing_one_is_played_again(tmp_path: Path) -> None:
-    config = make_config()
-    player = GenerationPlayer(config, config.spec(), None)
+    def play(workers: int) -> list[int]:
+        with open_workers(this_machine, workers, GenerationWorker, make_config(), None, None) as players:
+            return list(folder.play(1, players))
+
     folder = GenerationFolder(tmp_path / "01", 5000)
     assert folder.sizes == [4096, 904]
-    assert list(folder.play(play_in_threads(player, 1, 2)))[-1] == 5000
+    assert play(2)[-1] == 5000
     games = folder.read()
     assert games.actions.shape[0] == len(games.results) == 5000
     (tmp_path / "01" / "0001.safetensors").unlink()
     assert not folder.is_complete()
-    assert list(folder.play(play_in_threads(player, 1, 1))) == [4096, 5000]
+    assert play(1) == [4096, 5000]
     again = folder.read()
     assert np.array_equal(again.actions, games.actions) and np.array_equal(again.results, games.results)
     (tmp_path / "01" / "0000.safetensors").write_bytes(b"cut off")
-    with pytest.raises(GamesError, match=r"0000.safetensors is damaged .*: delete it"):
+    with pytest.raises(FolderError, match=r"0000.safetensors is damaged .*: delete it"):
         folder.read()
 
 
@@ -194,11 +197,9 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping_at(
-    phase: str, generation: int, side: str = "", share: float = 0.0
-) -> Callable[[GenerationProgress], None]:
-    def on_progress(now: GenerationProgress) -> None:
-        if (now.phase, now.generation, now.side) == (phase, generation, side) and now.share >= share and not now.line:
+def stopping_at(phase: str, generation: int, share: float = 0.0) -> Callable[[RunProgress], None]:
+    def on_progress(now: RunProgress) -> None:
+        if (now.phase, now.number) == (phase, generation) and now.share >= share and not now.line:
             raise Stopped
 
     return on_progress
@@ -208,10 +209,10 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_networks_bit_for_bit(run: Pa
     folder = tmp_path / "run"
     for stop in (
         stopping_at("playing", 1),
-        stopping_at("learning", 1, "black", 0.3),
-        stopping_at("learning", 1, "white", 0.9),
+        stopping_at("learning black", 1, 0.3),
+        stopping_at("learning white", 1, 0.9),
         stopping_at("playing", 2, share=1.0),
-        stopping_at("learning", 2, "white", 0.5),
+        stopping_at("learning white", 2, 0.5),
         stopping_at("match", 2),
     ):
         with pytest.raises(Stopped):
@@ -233,7 +234,7 @@ def test_a_finished_run_goes_on_with_more_generations_and_keeps_the_games_of_the
     run: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(run, tmp_path / "run")
-    config = replace(read_config(tmp_path / "run"), generations=3, keep=1)
+    config = replace(GenerationsConfig.read(tmp_path / "run"), generations=3, keep=1)
     line = learn_generations(config, tmp_path / "run")
     assert line["step"] == 3 and generation_numbers(tmp_path / "run") == [1, 2, 3]
     assert [path.name for path in (tmp_path / "run" / "games").iterdir()] == ["03"]
@@ -263,7 +264,7 @@ def test_a_policy_learns_the_moves_of_the_winner(tmp_path: Path) -> None:
     config = make_config(policy=True, symmetries=False)
     found = {}
     for after in ("first", "second"):
-        run = RunDirectory(tmp_path / after, asdict(config), set(), {})
+        run = RunDirectory(tmp_path / after, asdict(config))
         found[after] = OutcomeTrainer(config, run, config.spec(), games, after).train(lambda _: None)
         run.close()
     assert found["second"]["policy_accuracy"] > 0.5 and found["first"]["policy_accuracy"] == 0
@@ -272,12 +273,12 @@ def test_a_policy_learns_the_moves_of_the_winner(tmp_path: Path) -> None:
 def test_an_outcome_that_never_occurs_does_no_harm_however_low_its_score(tmp_path: Path) -> None:
     """Where softmax gives it a probability of 0, -y log p is NaN; the loss and its gradient stay finite."""
     config = make_config()
-    run = RunDirectory(tmp_path / "run", asdict(config), set(), {})
+    run = RunDirectory(tmp_path / "run", asdict(config))
     trainer = OutcomeTrainer(config, run, config.spec(), random_games(), "second")
     scores = torch.tensor([[30.0, 0.0, -400.0], [0.0, 200.0, -400.0]], requires_grad=True)
     batch = trainer._batch(0, 2)._replace(outcomes=np.array([0, 0]))
     loss, _ = trainer.losses(PolicyValueOutput(torch.zeros(2, 17), None, outcome=scores), batch)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     run.close()
     assert loss.item() == pytest.approx(100.0) and scores.grad is not None
     assert torch.allclose(scores.grad, torch.tensor([[0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]), atol=1e-6)
@@ -289,7 +290,7 @@ def test_a_policy_is_learned_beside_the_value_and_guides_the_search(both: bool, 
     folder = tmp_path / "run"
     config = make_config(policy=True, both=both, simulations=8, games=100, match_games=0)
     with pytest.raises(Stopped):
-        learn_generations(config, folder, stopping_at("learning", 2, "both" if both else "white", 0.5))
+        learn_generations(config, folder, stopping_at("learning both" if both else "learning white", 2, 0.5))
     line = learn_generations(config, folder)
     assert all(0 <= line[f"{side}_policy_accuracy"] <= 1 for side in config.sides())
     state = go.State.new(SIZE, "simple-go", 1.5)
@@ -334,7 +335,7 @@ def test_mistakes_are_found_before_there_is_a_directory(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rate_limit is 1\.5"):
         make_config(rate_limit=1.5)
     with pytest.raises(ValueError, match="no preset is called 'nothing'"):
-        preset_config("nothing")
+        GenerationsConfig.preset_config("nothing")
     assert not (tmp_path / "run").exists()
 
 

@@ -13,22 +13,27 @@ from tengen.encode.game_spec import GameSpec
 from tengen.games import go
 from tengen.games.game import get_game
 from tengen.games.go.rules import GoOptions
-from tengen.learn.reinforce import ReinforceProgress, learn_reinforce
-from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.reinforce_games import (
+from tengen.learn.game_report import write_reinforce_report
+from tengen.learn.reinforce import (
     BOTH,
     Experience,
     GameFolder,
     LearnedPositions,
+    PolicyWorker,
     PositionReader,
+    ReinforceTrainer,
+    learn_reinforce,
     new_boards,
     play_games,
+    policy_gradient_losses,
 )
-from tengen.learn.reinforce_report import write_reinforce_report
-from tengen.learn.reinforce_trainer import ReinforceTrainer, policy_gradient_losses
+from tengen.learn.settings import ReinforceConfig
 from tengen.nets.model_file import ModelCard, read_model, save_model
 from tengen.nets.network import PolicyValueOutput, build_network
 from tengen.runs.folder import read_metrics
+from tengen.runs.progress import RunProgress
+from tengen.workers.calls import open_workers
+from tengen.workers.local import this_machine
 
 SPEC = GameSpec(GoOptions(3, "tromp-taylor", 0.5), "compact")
 SEED = (5, 7)
@@ -49,8 +54,9 @@ def model(tmp_path: Path) -> Path:
 
 
 def played(model: Path, opponent: Path | None, games: int = 12, spread: float = 0.0, workers: int = 1) -> Experience:
-    options: dict[str, Any] = {"backend": "openvino", "workers": workers, "komi_spread": spread}
-    return play_games(SPEC, model, opponent, games=games, number=0, seed=SEED, **options)
+    options: dict[str, Any] = {"backend": "openvino", "komi_spread": spread}
+    with open_workers(this_machine, workers, PolicyWorker, SPEC) as players:
+        return play_games(SPEC, model, opponent, games=games, number=0, seed=SEED, workers=players, **options)
 
 
 def test_rewards_are_those_of_who_moved_whoever_won() -> None:
@@ -188,7 +194,7 @@ def test_a_step_makes_moves_of_won_games_likelier(model: Path) -> None:
                 return -float(policy_gradient_losses(output, rewarded, torch.zeros(())).policy)
 
         before = likelihood()
-        trainer.learn(experience, reader, 1)
+        trainer.learn_from(experience, reader, 1)
         assert (likelihood() > before) == (learner == winner)
 
 
@@ -223,8 +229,8 @@ def test_a_policy_improves_against_its_start(model: Path, tmp_path: Path) -> Non
 def test_a_run_that_was_stopped_goes_on_as_if_nothing_had_been(model: Path, tmp_path: Path, stop: str) -> None:
     run(model, tmp_path / "whole")
 
-    def fall(now: ReinforceProgress) -> None:
-        if now.update >= 3 and now.phase == stop:
+    def fall(now: RunProgress) -> None:
+        if now.number >= 3 and now.phase == stop:
             raise ConnectionError
 
     with pytest.raises(ConnectionError):

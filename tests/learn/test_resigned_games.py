@@ -9,7 +9,8 @@ from tengen.games.go import BLACK, WHITE
 from tengen.games.go.coordinates import from_gtp
 from tengen.games.go.rules import GoOptions
 from tengen.learn.replay import pack
-from tengen.learn.selfplay import SelfPlayData, SelfPlaySettings, SelfPlayWorker
+from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker
+from tengen.learn.zero_settings import SelfPlaySettings
 
 SPEC = GameSpec(GoOptions(size=5, komi=0.5), "compact")
 POINTS = SPEC.batch.height * SPEC.batch.width

@@ -14,8 +14,9 @@ from tengen.games.go import BLACK, WHITE
 from tengen.games.go.batch import BatchedGo
 from tengen.games.go.rules import GoOptions
 from tengen.learn.duel import Generations
-from tengen.learn.selfplay import SelfPlayData, SelfPlaySettings, SelfPlayWorker, ZeroWorker
-from tengen.learn.zero_trainer import ZeroTrainer
+from tengen.learn.selfplay import SelfPlayData, SelfPlayWorker, ZeroWorker
+from tengen.learn.zero import ZeroTrainer
+from tengen.learn.zero_settings import SelfPlaySettings
 
 from ..search.networks import Opinionated, Uniform
 from ..search.tictactoe import START, TicTacToe, is_over, minimax, played
@@ -388,7 +389,7 @@ def test_a_worker_plays_and_duels(tmp_path: Path) -> None:
     generations = Generations(tmp_path, "openvino")
     for number in (0, 1):
         trainer = ZeroTrainer(toy_config(seed=number), config.game_spec())
-        trainer.export(generations.path(number), None)
+        trainer.export_as(generations.path(number), None)
     worker = ZeroWorker(config.game_spec(), config.self_play(), seed=1)
     played = worker.play(str(generations.path(0)), 0, "openvino", 50, 2)
     assert played.generation == 0

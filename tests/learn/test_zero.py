@@ -16,22 +16,16 @@ import torch
 
 from tengen.learn import selfplay, zero
 from tengen.learn.duel import Generations
+from tengen.learn.game_report import write_zero_report
 from tengen.learn.replay import ChunkFolder
 from tengen.learn.zero import (
-    FIXED_SETTINGS,
-    MACHINE_SETTINGS,
-    PRESETS,
-    ZeroConfig,
-    ZeroProgress,
     learn_zero,
-    preset_config,
-    read_config,
-    run_name,
 )
-from tengen.learn.zero_report import write_zero_report
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_card
 from tengen.runs.folder import FolderError, read_metrics, read_settings
+from tengen.runs.progress import RunProgress
 
 from .zero_stand_ins import InlineWorkers, StandInWorker, StandInWorkers, toy_config
 
@@ -50,7 +44,7 @@ def model_of(run: Path, generation: int) -> Path:
     return Generations(run, "").path(generation)
 
 
-def run_stand_ins(config: ZeroConfig, out: Path, on_progress: Callable[[ZeroProgress], None] = lambda _: None) -> Any:
+def run_stand_ins(config: ZeroConfig, out: Path, on_progress: Callable[[RunProgress], None] = lambda _: None) -> Any:
     return learn_zero(config, out, on_progress, hosts=StandInWorkers, report=False)
 
 
@@ -60,7 +54,7 @@ def rounds(run: Path) -> list[dict[str, Any]]:
 
 def test_from_nothing_with_real_games(tmp_path: Path) -> None:
     config = toy_config(backend="int8", iterations=2)
-    reports: list[ZeroProgress] = []
+    reports: list[RunProgress] = []
     last = learn_zero(config, tmp_path, reports.append, hosts=InlineWorkers)
     lines = rounds(tmp_path)
     assert last == lines[-1]
@@ -106,9 +100,9 @@ class Stopped(Exception):
     """Stands for a power cut."""
 
 
-def stopping(phase: str, iteration: int, share: float = 0.0) -> Callable[[ZeroProgress], None]:
-    def on_progress(now: ZeroProgress) -> None:
-        if (now.phase, now.iteration) == (phase, iteration) and now.share >= share and now.line is None:
+def stopping(phase: str, iteration: int, share: float = 0.0) -> Callable[[RunProgress], None]:
+    def on_progress(now: RunProgress) -> None:
+        if (now.phase, now.number) == (phase, iteration) and now.share >= share and now.line is None:
             raise Stopped
 
     return on_progress
@@ -153,7 +147,7 @@ def test_what_was_played_before_a_stop_is_kept(tmp_path: Path) -> None:
     before = ChunkFolder(tmp_path / "chunks").facts
     kept = {path.name: path.read_bytes() for path in (tmp_path / "chunks").iterdir()}
     assert sum(facts.positions for facts in before) == 104  # 8 of the round's 16 units of 13
-    reports: list[ZeroProgress] = []
+    reports: list[RunProgress] = []
     run_stand_ins(config, tmp_path, reports.append)
     assert next(now for now in reports if now.phase == "self-play").share > 0.5
     assert {name: (tmp_path / "chunks" / name).read_bytes() for name in kept} == kept
@@ -174,8 +168,8 @@ def test_training_goes_on_from_the_last_checkpoint_within_a_round(tmp_path: Path
 def test_ctrl_c_saves_and_leaves(phase: str, tmp_path: Path) -> None:
     config = toy_config(checkpoint=1000.0)
 
-    def interrupt(now: ZeroProgress) -> None:
-        if (now.phase, now.iteration) == (phase, 2) and now.share >= 0.3 and now.line is None:
+    def interrupt(now: RunProgress) -> None:
+        if (now.phase, now.number) == (phase, 2) and now.share >= 0.3 and now.line is None:
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -185,7 +179,7 @@ def test_ctrl_c_saves_and_leaves(phase: str, tmp_path: Path) -> None:
             run_stand_ins(config, tmp_path, interrupt)
     finally:
         signal.signal(signal.SIGINT, before)
-    reports: list[ZeroProgress] = []
+    reports: list[RunProgress] = []
     run_stand_ins(config, tmp_path, reports.append)
     first = next(now for now in reports if now.phase == phase)
     assert first.iteration == 2
@@ -305,21 +299,21 @@ def test_a_run_without_its_trainer_says_so(tmp_path: Path) -> None:
 
 
 def test_fewer_simulations_than_a_preset_begins_with() -> None:
-    assert preset_config("microchess").first_simulations == 32
-    assert preset_config("microchess", {"simulations": 16}).first_simulations == 16
+    assert ZeroConfig.preset_config("microchess").first_simulations == 32
+    assert ZeroConfig.preset_config("microchess", {"simulations": 16}).first_simulations == 16
     with pytest.raises(ValueError, match="or 0 for no rise"):
-        preset_config("microchess", {"simulations": 16, "first_simulations": 20})
+        ZeroConfig.preset_config("microchess", {"simulations": 16, "first_simulations": 20})
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", ZeroConfig.presets)
 def test_presets_are_whole(name: str) -> None:
     from tengen.learn.zero import check_config
 
-    config = preset_config(name)
+    config = ZeroConfig.preset_config(name)
     check_config(config)
-    assert run_name(config) == name
-    assert run_name(replace(config, hours=99.0, rate=0.5)) == name
-    assert run_name(replace(config, seed=2)).startswith(f"{name}-")
+    assert config.run_name() == name
+    assert replace(config, hours=99.0, rate=0.5).run_name() == name
+    assert replace(config, seed=2).run_name().startswith(f"{name}-")
     assert config.self_play().simulations == config.simulations
 
 
@@ -337,16 +331,16 @@ def test_mistakes_in_settings_are_told() -> None:
         with pytest.raises(ValueError, match=message):
             toy_config(**given)
     with pytest.raises(ValueError, match="no preset is called 'go99': choose from go5"):
-        preset_config("go99")
+        ZeroConfig.preset_config("go99")
 
 
 def test_settings_edited_to_nonsense_are_told(tmp_path: Path) -> None:
     run_stand_ins(toy_config(iterations=1), tmp_path)
-    assert read_config(tmp_path, {"iterations": 3}) == toy_config(iterations=3)
+    assert ZeroConfig.read(tmp_path, {"iterations": 3}) == toy_config(iterations=3)
     file = tmp_path / "config.toml"
     file.write_text(file.read_text().replace("hours = 0.0", 'hours = "long"'))
     with pytest.raises(FolderError, match=r"config\.toml: hours is 'long', and should be of type float"):
-        read_config(tmp_path)
+        ZeroConfig.read(tmp_path)
 
 
 def test_a_deleted_first_generation_is_not_made_up_again(tmp_path: Path) -> None:
@@ -358,10 +352,9 @@ def test_a_deleted_first_generation_is_not_made_up_again(tmp_path: Path) -> None
     assert [facts.generation for facts in ChunkFolder(tmp_path / "chunks").facts][-1] == 2
 
 
-def test_every_setting_is_of_the_run_or_of_the_machine() -> None:
-    names = set(ZeroConfig.__dataclass_fields__)
-    assert names >= FIXED_SETTINGS | MACHINE_SETTINGS
-    assert not FIXED_SETTINGS & MACHINE_SETTINGS
+def test_settings_of_the_machine_may_change_and_what_the_run_is_may_not() -> None:
+    assert ZeroConfig.of_machine() < ZeroConfig.free()
+    assert not ZeroConfig.free() & {"game", "size", "rules", "komi", "encoder", "network", "optimizer", "seed"}
 
 
 @pytest.mark.parametrize(("settings", "niceness"), [({}, 2), ({"niceness": 0}, 0), ({"overlap": False}, 0)])

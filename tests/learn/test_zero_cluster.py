@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tengen.learn.replay import ChunkFolder
-from tengen.learn.zero import ZeroProgress, learn_zero
+from tengen.learn.zero import learn_zero
 from tengen.runs.folder import read_metrics
+from tengen.runs.progress import RunProgress
 from tengen.workers.ray_workers import ray_cluster
 
 from ..two_nodes import TwoNodes, two_nodes
@@ -39,16 +40,16 @@ def account(run: Path) -> list[int]:
 def test_a_run_goes_on_whatever_is_killed(cluster: TwoNodes, tmp_path: Path) -> None:
     happened: list[str] = []
 
-    def disturb(now: ZeroProgress) -> None:
+    def disturb(now: RunProgress) -> None:
         if now.phase != "self-play" or not 0.1 < now.share < 0.9:
             return
         if not happened:
             happened.append("worker")
             os.kill(cluster.worker(), signal.SIGKILL)
-        elif happened == ["worker"] and now.iteration == 2:
+        elif happened == ["worker"] and now.number == 2:
             happened.append("node")
             cluster.kill()
-        elif happened == ["worker", "node"] and now.iteration == 3:
+        elif happened == ["worker", "node"] and now.number == 3:
             happened.append("added")
             cluster.add()
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from tengen.agents.registry import load_agent
 from tengen.games.game import get_game
-from tengen.learn.zero import learn_zero, preset_config
+from tengen.learn.zero import learn_zero
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.nets.evaluator import load_evaluator
 from tengen.search.leaves import NetworkEvaluation
 from tengen.search.puct import Puct
@@ -20,7 +21,7 @@ _SIMULATIONS = 64
 
 def mistakes(model: Path, positions: list[Board]) -> tuple[int, int]:
     """In how many of these positions a move loses something, by the network alone and with a search."""
-    spec, count = preset_config("tictactoe").game_spec(), len(positions)
+    spec, count = ZeroConfig.preset_config("tictactoe").game_spec(), len(positions)
     games = spec.batch.allocate(count)
     games.squares[:] = positions
     games.moves[:] = (games.squares > 0).sum(axis=1)
@@ -38,7 +39,7 @@ def mistakes(model: Path, positions: list[Board]) -> tuple[int, int]:
 
 def test_from_nothing_to_perfect_play(tmp_path: Path) -> None:
     """From every position that is not lost, as either player, the agent keeps what minimax says it is worth."""
-    learn_zero(preset_config("tictactoe"), tmp_path, hosts=InlineWorkers, report=False)
+    learn_zero(ZeroConfig.preset_config("tictactoe"), tmp_path, hosts=InlineWorkers, report=False)
     positions = [board for board in all_positions() if minimax(board) >= 0]
     alone, searched = mistakes(tmp_path / "best.safetensors", positions)
     assert searched == 0

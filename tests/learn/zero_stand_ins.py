@@ -10,7 +10,7 @@ from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import Pairing
 from tengen.learn.replay import PlayedGames, pack
 from tengen.learn.selfplay import Played, SelfPlayData, SelfPlayStatistics
-from tengen.learn.zero import ZeroConfig, preset_config
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.workers.calls import Calls
 
 NETWORK = "residual:blocks=1,filters=4,first_kernel=3,head_filters=4,value_hidden=4,value=yes,ownership=yes,score=yes"
@@ -22,7 +22,7 @@ def toy_config(**given: Any) -> ZeroConfig:
     toy |= {"batch": 32, "reuse": 2.0, "window_first": 1000, "window_most": 2000, "iterations": 2, "hours": 0.0}
     toy |= {"rate": 0.05, "schedule": "constant", "warm_up": 2, "average": 0.9, "bf16": False, "backend": "openvino"}
     toy |= {"duel_games": 8, "gate_games": 8, "duel_every": 1, "workers": 2, "threads": 1, "overlap": False}
-    return preset_config("go5", toy | given)
+    return ZeroConfig.preset_config("go5", toy | given)
 
 
 def made_up_data(spec: GameSpec, positions: int, seed: int, games: int = 4) -> SelfPlayData:

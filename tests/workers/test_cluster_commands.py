@@ -11,16 +11,17 @@ from tengen.arena.match import Match, run_match
 from tengen.data.build import build_dataset
 from tengen.games import go
 from tengen.games.go.rules import GoOptions
-from tengen.learn.generations_config import preset_config
-from tengen.learn.generations_games import GenerationFolder, GenerationPlayer, play_by_workers, play_in_threads
-from tengen.learn.reinforce_games import PolicyWorker, play_games
+from tengen.learn.generation_games import GenerationFolder, GenerationWorker
+from tengen.learn.reinforce import PolicyWorker, play_games
+from tengen.learn.settings import GenerationsConfig
 from tengen.nets.model_file import find_model
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
 from tengen.solve.leaf_search import leaf_workers
 from tengen.solve.proof_tree import ProofTree
-from tengen.workers.calls import WorkerFactory
+from tengen.workers.calls import WorkerFactory, open_workers
+from tengen.workers.local import this_machine
 from tengen.workers.ray_workers import ray_cluster
 
 from ..two_nodes import two_nodes
@@ -54,25 +55,23 @@ def test_a_match_and_the_dataset_of_its_games(hosts: WorkerFactory, tmp_path: Pa
 
 
 def test_games_of_generations_and_of_policy_gradient(hosts: WorkerFactory, tmp_path: Path) -> None:
-    config = preset_config("simple-go", {"size": 3, "komi": 0.5, "workers": 1})
+    config = GenerationsConfig.preset_config("simple-go", {"size": 3, "komi": 0.5})
     there, here = (GenerationFolder(tmp_path / name, 300, chunk=200) for name in ("there", "here"))
-    assert list(there.play(play_by_workers(config, None, 1, hosts)))[-1] == 300
-    player = GenerationPlayer(config, config.spec(), None)
-    assert list(here.play(play_in_threads(player, 1, 1)))[-1] == 300
+    for folder, factory in ((there, hosts), (here, this_machine)):
+        with open_workers(factory, 1, GenerationWorker, config, None, None) as workers:
+            assert list(folder.play(1, workers))[-1] == 300
     assert np.array_equal(there.read().actions, here.read().actions)
     from tengen.encode.game_spec import GameSpec
     from tengen.nets.model_file import read_card
 
     model = find_model("go5")
     spec = GameSpec(GoOptions(5, komi=0.5), read_card(model).encoder)
-    workers = hosts(1, PolicyWorker, lambda _: (spec,), 0)
-    workers.start()
-    try:
-        played = play_games(spec, model, model, games=6, number=0, seed=(1, 2), workers=workers, backend="openvino")
-    finally:
-        workers.close()
-    again = play_games(spec, model, model, games=6, number=0, seed=(1, 2), workers=1, backend="openvino")
-    assert np.array_equal(played.actions, again.actions)
+    played = []
+    for factory in (hosts, this_machine):
+        with open_workers(factory, 1, PolicyWorker, spec) as workers:
+            asked = {"games": 6, "number": 0, "seed": (1, 2), "backend": "openvino"}
+            played.append(play_games(spec, model, model, workers=workers, **asked))
+    assert np.array_equal(played[0].actions, played[1].actions)
 
 
 def test_the_solver(hosts: WorkerFactory) -> None:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _WRITERS: Final = {
     "supervised": "report:write_report",
-    "zero": "zero_report:write_zero_report",
-    "reinforce": "reinforce_report:write_reinforce_report",
+    "zero": "game_report:write_zero_report",
+    "reinforce": "game_report:write_reinforce_report",
     "value": "report:write_value_curves",
-    "generations": "generations:write_generation_curves",
-    "alphago": "alphago_report:write_alphago_report",
+    "generations": "report:write_generation_curves",
+    "alphago": "game_report:write_alphago_report",
 }
 """The function that writes the report of each kind of run."""
 

@@ -5,12 +5,11 @@ Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tengen.cli.options import (
-    BASIC,
     Cluster,
     cluster_hosts,
     command_line,
@@ -20,43 +19,16 @@ from tengen.cli.options import (
     takes_settings,
 )
 from tengen.cli.progress import Progress, learning, print_places
-from tengen.learn.alphago import PRESETS, AlphaGoConfig, preset_config, read_config
-from tengen.learn.reinforce_config import ReinforceConfig
-from tengen.learn.settings import SupervisedConfig, ValueConfig
+from tengen.learn.alphago import AlphaGoConfig
+from tengen.learn.settings import ReinforceConfig, SupervisedConfig, ValueConfig
 from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from tengen.learn.alphago import AlphaGoProgress
-    from tengen.learn.reinforce import ReinforceProgress
     from tengen.learn.sweep import SweepResult
     from tengen.runs.progress import RunProgress
-
-REINFORCE_PANELS: Final = {
-    BASIC: (
-        *("start_from", "komi", "opponent", "games", "updates", "hours", "optimizer", "rate", "batch"),
-        *("workers", "seed"),
-    ),
-    "Games": ("rules", "komi_spread", "limit", "snapshot", "temperature"),
-    "Learning": ("baseline", "value_weight", "entropy", "momentum", "clip", "trust", "passes"),
-    "Matches": ("measure", "match_games"),
-    "Machine": ("threads", "device", "backend", "bf16", "keep"),
-}
-REINFORCE_NAMES: Final = {"games": "update_games", "opponent": "opponents"}
-ALPHAGO_PANELS: Final = {
-    BASIC: (
-        *("data", "size", "komi", "policy", "fast", "network", "positions", "updates", "value_games"),
-        *("workers", "seed"),
-    ),
-    "Records": ("teacher", "teacher_games"),
-    "Policy network": ("encoder", "rate", "batch"),
-    "Fast policy": ("fast_passes",),
-    "Policy gradient": ("update_games", "match_games"),
-    "Value": ("value_encoder", "value_network", "value_passes"),
-    "Ablation": ("ablation_games", "ablation_seconds"),
-    "Machine": ("device",),
-}
 
 
 @takes_config(SupervisedConfig)
@@ -150,7 +122,7 @@ def fast_policy(
     typer.echo(f"top-1 {validation['top1']:.2%}, top-5 {validation['top5']:.2%}, loss {validation['loss']:.4f}: {out}")
 
 
-@takes_config(ReinforceConfig, REINFORCE_PANELS, names=REINFORCE_NAMES)
+@takes_config(ReinforceConfig)
 def reinforce(
     config: ReinforceConfig,
     out: Annotated[Path | None, run_option("runs/MODEL-reinforce")] = None,
@@ -178,16 +150,16 @@ def reinforce(
     """
     folder = Path("runs", f"{Path(config.start_from).stem}-reinforce") if out is None else out
     what = f"{config.start_from}, {config.games} games per update against {config.opponent}, {config.optimizer}"
-    command = command_line("tengen learn reinforce", config, names=REINFORCE_NAMES, out=folder, cluster=cluster)
+    command = command_line("tengen learn reinforce", config, out=folder, cluster=cluster)
     with learning(folder, f"{what}, rate {config.rate:g}", command) as progress:
         from tengen.learn.reinforce import learn_reinforce
 
-        def show(now: "ReinforceProgress") -> None:
+        def show(now: "RunProgress") -> None:
             if now.line is not None:
                 progress.say(update_line(now.line))
             figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())
             share = f" {now.share:.0%}" if now.phase == "learning" else ""
-            progress.update(f"update {now.update}  {now.phase}{share}  {figures}", now.done)
+            progress.update(f"update {now.number}  {now.phase}{share}  {figures}", now.done)
 
         best = learn_reinforce(config, folder, show, hosts=cluster_hosts(cluster))
     if not best:
@@ -240,10 +212,10 @@ def value(
     print_places(out, Model="best.safetensors", Curves="curves.png")
 
 
-@takes_settings(AlphaGoConfig, ALPHAGO_PANELS, PRESETS, without=("preset",))
+@takes_settings(AlphaGoConfig, without=("preset",))
 def alphago(
     given: dict[str, Any],
-    preset: Annotated[str | None, preset_option(PRESETS)] = None,
+    preset: Annotated[str | None, preset_option(AlphaGoConfig.presets)] = None,
     out: Annotated[Path | None, run_option("runs/alphago-PRESET")] = None,
     cluster: Cluster = None,
 ) -> None:
@@ -268,7 +240,7 @@ def alphago(
 
     config = _configuration(preset, out, given)
     folder = Path("runs", f"alphago-{config.preset}") if out is None else out
-    base = preset_config(config.preset) if config.preset else AlphaGoConfig()
+    base = AlphaGoConfig.preset_config(config.preset) if config.preset else AlphaGoConfig()
     command = command_line(
         "tengen learn alphago", config, base, preset=config.preset or None, out=folder, cluster=cluster
     )
@@ -411,10 +383,10 @@ def update_line(line: Mapping[str, Any]) -> str:
 def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) -> AlphaGoConfig:
     """What is asked for: the preset, or else what the run in `out` was given, but for what is given now."""
     if preset is None and out is not None and (out / CONFIG_FILE).exists():
-        return read_config(out, given)
+        return AlphaGoConfig.read(out, given)
     if preset is None:
-        raise typer.BadParameter(f"name a preset: {', '.join(PRESETS)}", param_hint="--preset")
-    config = preset_config(preset, given)
+        raise typer.BadParameter(f"name a preset: {', '.join(AlphaGoConfig.presets)}", param_hint="--preset")
+    config = AlphaGoConfig.preset_config(preset, given)
     if preset != "go5" and not config.data and "teacher" not in given:
         raise typer.BadParameter(
             "this preset learns from records: make a dataset of them by tengen data build, and name its folder; or let "

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tengen.cli.options import (
-    BASIC,
     Cluster,
     cluster_hosts,
     command_line,
@@ -17,60 +16,24 @@ from tengen.cli.options import (
     takes_settings,
 )
 from tengen.cli.progress import Progress, learning, print_places
-from tengen.learn.generations_config import PRESETS as GENERATIONS_PRESETS
-from tengen.learn.generations_config import UNUSED_SETTINGS, GenerationsConfig
-from tengen.learn.generations_config import preset_config as generations_preset
-from tengen.learn.generations_config import read_config as read_generations
-from tengen.learn.generations_config import run_name as generations_run_name
-from tengen.learn.zero import PRESETS, ZeroConfig, game_config, preset_config, read_config, run_name
+from tengen.learn.settings import GenerationsConfig
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.runs.folder import CONFIG_FILE
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
 
-    from tengen.learn.generations import GenerationProgress
-    from tengen.learn.zero import ZeroProgress
+    from tengen.runs.progress import RunProgress
 
 _SPEEDS: Final = ("positions", "simulations")
 _BARS: Final = "▁▂▃▄▅▆▇█"
 
-ZERO_PANELS: Final = {
-    BASIC: (
-        *("game", "size", "rules", "komi", "network", "start_from", "hours", "iterations"),
-        *("simulations", "positions", "batch", "rate", "workers", "seed"),
-    ),
-    "Game": ("double_step", "limit", "encoder"),
-    "Self-play": (
-        *("search", "first_simulations", "ramp", "slots", "full_share"),
-        *("fast_simulations", "considered", "value_scale", "exploration", "noise", "alpha", "prune", "temperature"),
-        *("temperature_plies", "random_plies", "rollouts", "keep_trees", "komi_spread", "resign", "resign_keep"),
-    ),
-    "Replay memory": ("reuse", "window_first", "window_growth", "window_share", "window_most", "symmetries"),
-    "Loss": ("policy_weight", "value_weight", "decay", "ownership_weight", "score_weight", "blend"),
-    "Optimiser": (*("optimizer", "momentum", "schedule", "rate_floor", "warm_up", "clip", "average", "bf16"),),
-    "Gate and duels": ("gate", "gate_games", "duel_every", "duel_games", "past", "duel_simulations"),
-    "Machine": ("threads", "device", "overlap", "niceness", "backend", "calibration", "checkpoint"),
-}
-ZERO_NAMES: Final = {"positions": "round_positions", "warm_up": "warm_up_steps", "checkpoint": "checkpoint_minutes"}
-GENERATIONS_PANELS: Final = {
-    BASIC: (
-        *("generations", "first_games", "games", "game", "size", "rules", "komi", "network", "both"),
-        *("positions", "rate", "batch", "workers", "seed"),
-    ),
-    "Games": ("limit", "opening", "rate_limit", "simulations"),
-    "Network": ("encoder", "policy", "keep_weights", "attempts", "average", "symmetries"),
-    "Optimiser": ("optimizer", "momentum", "decay", "schedule", "warm_up", "clip"),
-    "Measures": ("match_games", "epoch", "validate", "patience"),
-    "Machine": ("threads", "device", "loaders", "backend", "bf16", "checkpoint", "keep"),
-}
-GENERATIONS_NAMES: Final = {"policy": "policy_head", "rate_limit": "random_share"}
 
-
-@takes_settings(ZeroConfig, ZERO_PANELS, PRESETS, without=("preset",), names=ZERO_NAMES)
+@takes_settings(ZeroConfig, without=("preset",))
 def zero(
     given: dict[str, Any],
-    preset: Annotated[str | None, preset_option(PRESETS)] = None,
+    preset: Annotated[str | None, preset_option(ZeroConfig.presets)] = None,
     out: Annotated[Path | None, run_option("runs/PRESET")] = None,
     cluster: Cluster = None,
 ) -> None:
@@ -91,10 +54,10 @@ def zero(
     On all nodes of a Ray cluster: [cyan]tengen learn zero --preset go9 --cluster auto[/cyan]
     """
     config, hosts = _configuration(preset, out, given), hosts_at(cluster)
-    folder = Path("runs", run_name(config)) if out is None else out
-    base = preset_config(config.preset) if config.preset else config  # which is in the folder
+    folder = Path("runs", config.run_name()) if out is None else out
+    base = ZeroConfig.preset_config(config.preset) if config.preset else config  # which is in the folder
     words = "tengen learn zero" + (f" --preset {config.preset}" if config.preset else "")
-    command = command_line(words, config, base, ZERO_NAMES, out=folder, cluster=cluster)
+    command = command_line(words, config, base, out=folder, cluster=cluster)
 
     from tengen.learn.zero import check_config, learn_zero
 
@@ -104,16 +67,10 @@ def zero(
     _print_end(folder, config, dict(last))
 
 
-@takes_settings(
-    GenerationsConfig,
-    GENERATIONS_PANELS,
-    GENERATIONS_PRESETS,
-    without=("preset", *UNUSED_SETTINGS),
-    names=GENERATIONS_NAMES,
-)
+@takes_settings(GenerationsConfig, without=("preset", *GenerationsConfig.unused))
 def generations(
     given: dict[str, Any],
-    preset: Annotated[str | None, preset_option(GENERATIONS_PRESETS)] = None,
+    preset: Annotated[str | None, preset_option(GenerationsConfig.presets)] = None,
     out: Annotated[Path | None, run_option("runs/PRESET-kKOMI")] = None,
     cluster: Cluster = None,
 ) -> None:
@@ -134,25 +91,27 @@ def generations(
     Then let all generations meet: [cyan]tengen tournament generations runs/simple-go-k3.5[/cyan]
     """
     if preset is None and (out is None or not (out / CONFIG_FILE).exists()):
-        raise ValueError(f"give --preset, one of {', '.join(GENERATIONS_PRESETS)}, or --out with the folder of a run")
-    config = generations_preset(preset, given) if preset is not None else read_generations(out or Path(), given)
-    folder = Path("runs", generations_run_name(config)) if out is None else out
-    base = generations_preset(config.preset) if config.preset else config
+        raise ValueError(
+            f"give --preset, one of {', '.join(GenerationsConfig.presets)}, or --out with the folder of a run"
+        )
+    make = GenerationsConfig.preset_config
+    config = make(preset, given) if preset is not None else GenerationsConfig.read(out or Path(), given)
+    folder = Path("runs", config.run_name()) if out is None else out
+    base = make(config.preset) if config.preset else config
     words = "tengen learn generations" + (f" --preset {config.preset}" if config.preset else "")
-    command = command_line(words, config, base, GENERATIONS_NAMES, out=folder, cluster=cluster)
+    command = command_line(words, config, base, out=folder, cluster=cluster)
     spec = config.spec()
     games = f"{config.first_games:,} random games, then {config.games:,} for each generation"
     with learning(folder, f"{spec.game.describe(spec.options)}; {config.network}; {games}", command) as progress:
         from tengen.learn.generations import learn_generations
 
-        def show(now: "GenerationProgress") -> None:
+        def show(now: "RunProgress") -> None:
             if now.line is not None:
                 progress.say(generation_line(now.line))
             figures = "  ".join(
                 f"{value:,.0f} {name}" if "/s" in name else f"{name} {value:.4f}" for name, value in now.figures.items()
             )
-            what = f"{now.phase} {now.side}".strip()
-            progress.update(f"generation {now.generation}  {what} {now.share:.0%}  {figures}", now.done)
+            progress.update(f"generation {now.number}  {now.phase} {now.share:.0%}  {figures}", now.done)
 
         last = learn_generations(config, folder, show, hosts=cluster_hosts(cluster))
     typer.echo(generation_line(last))
@@ -174,14 +133,13 @@ def _summary(config: ZeroConfig) -> str:
 def _configuration(preset: str | None, out: Path | None, given: dict[str, Any]) -> ZeroConfig:
     """The preset's settings, or those of the run in `out`, with what was given."""
     if preset is not None:
-        return preset_config(preset, given)
+        return ZeroConfig.preset_config(preset, given)
     if out is not None and (out / CONFIG_FILE).exists():
-        return read_config(out, given)
+        return ZeroConfig.read(out, given)
     if "game" in given:
-        return game_config(given["game"], given)
-    raise ValueError(
-        f"which game? Give --preset, one of {', '.join(PRESETS)}, or --game, or --out with the folder of a run"
-    )
+        return ZeroConfig.of_game(given["game"], given)
+    known = ", ".join(ZeroConfig.presets)
+    raise ValueError(f"which game? Give --preset, one of {known}, or --game, or --out with the folder of a run")
 
 
 def _print_end(folder: Path, config: ZeroConfig, last: dict[str, Any]) -> None:
@@ -206,7 +164,7 @@ class ZeroDisplay:
         self._lines: list[Mapping[str, Any]] = []
         self._last_rating: float | None = None
 
-    def show(self, now: "ZeroProgress") -> None:
+    def show(self, now: "RunProgress") -> None:
         """Take in the progress of a run."""
         self._figures |= now.figures
         if now.line is not None:
@@ -216,7 +174,7 @@ class ZeroDisplay:
         asked = self._config.hours * 3600
         left = f" of {clock(asked)}, {clock(max(0.0, asked - now.seconds))} left" if asked else ""
         panel = self._panel() if self._progress.console.is_terminal else None
-        text = f"round {now.iteration}  {now.phase} {now.share:.0%}  {clock(now.seconds)}{left}"
+        text = f"round {now.number}  {now.phase} {now.share:.0%}  {clock(now.seconds)}{left}"
         endless = not (self._config.hours or self._config.iterations)
         self._progress.update(text, now.share if endless else now.done, panel)
 

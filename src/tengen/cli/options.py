@@ -355,11 +355,16 @@ def _with_options(
 
 
 def _described(config: type[Any], panels: Panels, names: Names) -> tuple[Panels, Names]:
-    """Panels and names as given, or as the settings of the configuration say; BASIC is the first panel."""
+    """Panels and names as given, or as the settings of the configuration say.
+
+    BASIC is the first panel. In each, settings that must be given come first, then those that the class itself names in
+    its order, then those that it inherits.
+    """
     needed = [field.name for field in dataclasses.fields(config) if field.default is dataclasses.MISSING]
+    order = list(dict.fromkeys([*needed, *config.__annotations__, *described(config)]))
     found: dict[str, list[str]] = {BASIC: []}
-    for name, setting in sorted(described(config).items(), key=lambda item: item[0] not in needed):
-        found.setdefault(setting.panel, []).append(name)
+    for name in sorted(described(config), key=order.index):
+        found.setdefault(described(config)[name].panel, []).append(name)
     own = {name: setting.option for name, setting in described(config).items() if setting.option}
     return panels or found, names or own
 

@@ -16,14 +16,15 @@ The command line reads the settings here, so each stage imports what it needs.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from tengen._machine import cores
 from tengen.runs.files import write_atomically
-from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, read_settings
+from tengen.runs.folder import FolderError
 from tengen.runs.progress import RunProgress
+from tengen.runs.settings import Setting, Settings
 from tengen.workers.calls import WorkerFactory
 from tengen.workers.local import this_machine
 
@@ -31,120 +32,97 @@ if TYPE_CHECKING:
     from tengen.arena.results import MatchSummary
     from tengen.games.go.rules import GoOptions
     from tengen.learn.fast_policy import FastProgress
-    from tengen.learn.reinforce import ReinforceProgress
 
-FREE_SETTINGS: Final = frozenset({"workers", "device", "ablation_games", "match_games"})
-"""What may change when a run is resumed."""
+_ABLATION: Final = "Ablation"
+_FAST: Final = "Fast policy"
+_GRADIENT: Final = "Policy gradient"
+_MACHINE: Final = "Machine"
+_POLICY: Final = "Policy network"
+_RECORDS: Final = "Records"
+_VALUE: Final = "Value"
 
 
 @dataclass(frozen=True)
-class AlphaGoConfig:
+class AlphaGoConfig(Settings):
     """Everything that shapes a run; kept as config.toml in its directory."""
+
+    kind: ClassVar[str] = "alphago"
 
     preset: Annotated[str, "Where the settings that you do not give come from."] = ""
     data: Annotated[str, "Folder of a dataset, as `tengen data build` makes it; none: the teacher makes records."] = ""
-    teacher: Annotated[str, "Who plays the games that are learned from where there is no dataset."] = "uct:playouts=200"
-    teacher_games: Annotated[int, "How many of them."] = 1_000
-    size: Annotated[int, "Size of the board."] = 9
+    teacher: Annotated[
+        str, Setting("Who plays the games that are learned from where there is no dataset.", _RECORDS)
+    ] = "uct:playouts=200"
+    teacher_games: Annotated[int, Setting("How many of them.", _RECORDS, low=1)] = 1_000
+    size: Annotated[int, Setting("Size of the board.", low=2, high=19)] = 9
     komi: Annotated[float, "Points that White gets for moving second."] = 7.0
-
     policy: Annotated[str, "A policy to begin with, by name or path, in place of learning one from records."] = ""
-    encoder: Annotated[str, "How positions are shown to the policy network."] = "compact-komi"
+    encoder: Annotated[str, Setting("How positions are shown to the policy network.", _POLICY)] = "compact-komi"
     network: Annotated[
         str, "The policy network; alphago:layers=13,filters=192 with the encoder alphago is the paper's."
     ] = "residual:blocks=4,filters=64,first_kernel=3,pool_every=2,value=yes"
-    positions: Annotated[int, "Positions of records that it learns from."] = 4_000_000
-    rate: Annotated[float, "Learning rate of the policy network on records."] = 0.1
-    batch: Annotated[int, "Batch size, in positions, of the policy network on records."] = 128
-
+    positions: Annotated[int, Setting("Positions of records that it learns from.", low=1)] = 4_000_000
+    rate: Annotated[float, Setting("Learning rate of the policy network on records.", _POLICY, above=0)] = 0.1
+    batch: Annotated[int, Setting("Batch size, in positions, of the policy network on records.", _POLICY, low=1)] = 128
     fast: Annotated[str, "A fast policy to use, by name or path, in place of learning one from records."] = ""
-    fast_passes: Annotated[int, "How often the fast policy goes through the records."] = 2
-
-    updates: Annotated[int, "Updates by policy gradient."] = 100
-    update_games: Annotated[int, "Games for each of them."] = 512
-
-    value_encoder: Annotated[str, "How positions are shown to a value network of its own."] = "alphago49"
+    fast_passes: Annotated[int, Setting("How often the fast policy goes through the records.", _FAST, low=1)] = 2
+    updates: Annotated[int, Setting("Updates by policy gradient.", low=0)] = 100
+    update_games: Annotated[int, Setting("Games for each of them.", _GRADIENT, low=1)] = 512
+    value_encoder: Annotated[str, Setting("How positions are shown to a value network of its own.", _VALUE)] = (
+        "alphago49"
+    )
     value_network: Annotated[
         str,
-        "A value network of its own, such as the paper's alphago-value:layers=13,filters=192; none: the policy network "
-        "gets a value head.",
+        Setting(
+            "A value network of its own, such as the paper's alphago-value:layers=13,filters=192; none: "
+            "the policy network gets a value head.",
+            _VALUE,
+        ),
     ] = ""
-    value_games: Annotated[int, "Games of self-play, each of which gives one position for the value."] = 200_000
-    value_passes: Annotated[float, "How often the value goes through these positions."] = 4.0
+    value_games: Annotated[
+        int, Setting("Games of self-play, each of which gives one position for the value.", low=1)
+    ] = 200_000
+    value_passes: Annotated[float, Setting("How often the value goes through these positions.", _VALUE, above=0)] = 4.0
+    match_games: Annotated[
+        int, Setting("Games between the policies before and after policy gradient.", _GRADIENT, low=1, free=True)
+    ] = 200
+    ablation_games: Annotated[
+        int, Setting("Games of each pair in the ablation; 0: no ablation.", _ABLATION, low=0, free=True)
+    ] = 10
+    ablation_seconds: Annotated[float, Setting("Seconds a move in the ablation.", _ABLATION, above=0)] = 0.1
+    workers: Annotated[int, Setting("Processes that play; 0: one a core.", low=0, free=True)] = 0
+    device: Annotated[
+        str, Setting("Where to train: cpu, cuda (a graphics card), cuda:1 (the second one).", _MACHINE, free=True)
+    ] = "cpu"
+    seed: Annotated[int, Setting("Random seed of everything.", low=0)] = 1
 
-    match_games: Annotated[int, "Games between the policies before and after policy gradient."] = 200
-    ablation_games: Annotated[int, "Games of each pair in the ablation; 0: no ablation."] = 10
-    ablation_seconds: Annotated[float, "Seconds a move in the ablation."] = 0.1
-
-    workers: Annotated[int, "Processes that play; 0: one a core."] = 0
-    device: Annotated[str, "Where to train: cpu, cuda (a graphics card), cuda:1 (the second one)."] = "cpu"
-    seed: Annotated[int, "Random seed of everything."] = 1
-
-    def __post_init__(self) -> None:
-        for name in (
-            "teacher_games",
-            "positions",
-            "batch",
-            "fast_passes",
-            "update_games",
-            "value_games",
-            "match_games",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("updates", "ablation_games", "workers", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
-        for name in ("rate", "value_passes", "ablation_seconds"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
-        if not 2 <= self.size <= 19:
-            raise ValueError(f"size is {self.size}: give 2 to 19")
-
-
-PRESETS: Final[dict[str, dict[str, Any]]] = {
-    "go5": {
-        "size": 5,
-        "komi": 3.5,
-        "teacher": "uct:playouts=100",
-        "teacher_games": 1_200,
-        "network": "residual:blocks=2,filters=32,first_kernel=3,value=yes",
-        "positions": 100_000,
-        "updates": 20,
-        "update_games": 256,
-        "value_games": 20_000,
-        "match_games": 200,
-        "ablation_games": 4,
-        "ablation_seconds": 0.02,
-    },
-    "go9": {},
-    "go19": {
-        "size": 19,
-        "komi": 7.5,
-        "encoder": "alphago49",
-        "network": "residual:blocks=6,filters=64,first_kernel=3,pool_every=2,value=yes",
-        "positions": 8_000_000,
-        "update_games": 128,
-        "value_games": 100_000,
-        "ablation_seconds": 1.0,
-    },
-}
-
-
-def preset_config(preset: str, given: Mapping[str, Any] | None = None) -> AlphaGoConfig:
-    """The preset's configuration, but for what is given."""
-    if preset not in PRESETS:
-        raise ValueError(f"no preset is called {preset[:40]!r}: choose from {', '.join(PRESETS)}")
-    return AlphaGoConfig(**{**PRESETS[preset], "preset": preset, **(given or {})})
-
-
-def read_config(run: Path, given: Mapping[str, Any] | None = None) -> AlphaGoConfig:
-    """What was asked for of the run in this directory, but for what is given."""
-    there = read_settings(run)
-    known = {field.name: there[field.name] for field in fields(AlphaGoConfig) if field.name in there}
-    if "preset" not in there or "teacher" not in there:
-        raise FolderError(f"{run / CONFIG_FILE} is not of a run of tengen learn alphago")
-    return AlphaGoConfig(**{**known, **(given or {})})
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "go5": {
+            "size": 5,
+            "komi": 3.5,
+            "teacher": "uct:playouts=100",
+            "teacher_games": 1_200,
+            "network": "residual:blocks=2,filters=32,first_kernel=3,value=yes",
+            "positions": 100_000,
+            "updates": 20,
+            "update_games": 256,
+            "value_games": 20_000,
+            "match_games": 200,
+            "ablation_games": 4,
+            "ablation_seconds": 0.02,
+        },
+        "go9": {},
+        "go19": {
+            "size": 19,
+            "komi": 7.5,
+            "encoder": "alphago49",
+            "network": "residual:blocks=6,filters=64,first_kernel=3,pool_every=2,value=yes",
+            "positions": 8_000_000,
+            "update_games": 128,
+            "value_games": 100_000,
+            "ablation_seconds": 1.0,
+        },
+    }
 
 
 FIGURES_FILE: Final = "figures.json"
@@ -225,20 +203,20 @@ def learn_alphago(
     hosts: WorkerFactory | None = None,
     **settings: Any,
 ) -> dict[str, Figures]:
-    """Go through all stages, or go on with the run in the directory `out`; returns the figures of each stage.
+    """Go through all stages, or resume the run in the directory `out`; returns the figures of each stage.
 
-    `config` is a configuration or the name of a preset, of which `settings` take the place. Ctrl-C ends the run as it
-    ends the stage under way, which keeps what it has. `hosts`: who plays games and reads records, if not this machine;
+    `config` is a configuration or the name of a preset; `settings` change it. Ctrl-C ends the run as it ends the stage
+    under way, which keeps what it has. `hosts`: where games are played and records read, if not on this machine;
     networks are trained here.
     """
-    from tengen.learn.alphago_report import write_alphago_report
     from tengen.learn.distributed import find_device
+    from tengen.learn.game_report import write_alphago_report
 
-    config = preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
+    config = AlphaGoConfig.preset_config(config, settings) if isinstance(config, str) else replace(config, **settings)
     out = Path(out)
     find_device(config.device)
     stages = [stage for stage in STAGES if stage.applies(config)]
-    directory = RunDirectory(out, asdict(config), FREE_SETTINGS, asdict(AlphaGoConfig()), kind="alphago")
+    directory = config.open_run(out)
     try:
         figures = read_figures(out)
         for number, stage in enumerate(stages, 1):
@@ -338,12 +316,12 @@ def learn_fast(run: Run) -> Figures:
 def strengthen_policy(run: Run) -> Figures:
     """Policy gradient, from games against earlier versions."""
     from tengen.learn.reinforce import learn_reinforce
-    from tengen.learn.reinforce_config import ReinforceConfig
+    from tengen.learn.settings import ReinforceConfig
 
     config = run.config
 
-    def show(now: "ReinforceProgress") -> None:
-        run.say(now.done, f"update {now.update:,}, {now.phase}")
+    def show(now: RunProgress) -> None:
+        run.say(now.done, f"update {now.number:,}, {now.phase}")
 
     settings = ReinforceConfig(
         run.policy,

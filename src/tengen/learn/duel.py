@@ -232,11 +232,11 @@ def round_robin(
     Duels that were played before count. `simulations`: per move; 0: as in the run. `on_progress` takes the number of
     duels done and the number of all. The ratings are in the run's directory, too.
     """
+    from tengen.learn.game_report import draw_ratings
     from tengen.learn.selfplay import ZeroWorker
-    from tengen.learn.zero import read_config
-    from tengen.learn.zero_report import draw_ratings
+    from tengen.learn.zero_settings import ZeroConfig
 
-    config, models = read_config(run), Generations(run, "")
+    config, models = ZeroConfig.read(run), Generations(run, "")
     models.recall(read_metrics(run))
     there = sorted(int(path.stem[1:]) for path in (run / "models").glob("g*.safetensors"))
     if min(len(there), generations) < 2:

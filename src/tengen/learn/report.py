@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import EngFormatter, PercentFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
@@ -25,7 +25,7 @@ from tengen.games import go
 from tengen.games.go import BLACK, to_gtp
 from tengen.games.go.coordinates import board_svg
 from tengen.learn.loader import PositionLoader
-from tengen.learn.settings import SupervisedConfig
+from tengen.learn.settings import GenerationsConfig, SupervisedConfig
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import read_model
 from tengen.runs.files import write_atomically
@@ -46,12 +46,45 @@ Metrics = Sequence[Mapping[str, Any]]
 """Lines of metrics.jsonl."""
 
 
-def write_page(run: Path, template: str, curves: bytes, **parts: str) -> Path:
-    """Write the page of a run's directory from one of our templates; `curves` is a PNG. Returns the page's path."""
-    page = render_page("tengen.learn", template, {"curves": curves}, **parts)
-    write_atomically(run / CURVES_FILE, curves)
+def write_page(
+    run: Path,
+    template: str,
+    *,
+    subtitle: str,
+    figures: Mapping[str, str],
+    settings: Mapping[str, Any],
+    curves: bytes | None = None,
+    **parts: str,
+) -> Path:
+    """Write the page of a run's directory from one of our templates; returns its path.
+
+    `figures` are those that one looks for first, by name; `curves` is a PNG; `parts` are HTML, all else is text.
+    """
+    if curves is not None:
+        write_atomically(run / CURVES_FILE, curves)
+    page = render_page(
+        "tengen.learn",
+        template,
+        {} if curves is None else {"curves": curves},
+        title=escape(run.resolve().name),
+        subtitle=escape(subtitle),
+        figures="".join(
+            f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in figures.items()
+        )
+        or "<p>Nothing has been measured yet.</p>",
+        settings="".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in settings.items()
+        ),
+        **parts,
+    )
     write_atomically(run / REPORT_FILE, page)
     return run / REPORT_FILE
+
+
+def duration(seconds: float) -> str:
+    """`90 s`, `12 min` or `3.4 h`."""
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if hours < 2 else f"{hours:.1f} h"
 
 
 # -------------------------------------------------------------------------------- supervised learning
@@ -60,19 +93,15 @@ def write_page(run: Path, template: str, curves: bytes, **parts: str) -> Path:
 def write_report(run: Path, samples: int = 12) -> Path:
     """Write the report of the run in this directory; returns the path of the page."""
     settings, metrics = read_settings(run), read_metrics(run)
-    curves = draw_curves(metrics)
     return write_page(
         run,
         "report_page.html",
-        curves,
-        title=escape(run.resolve().name),
         subtitle=_subtitle(settings),
         figures=_figures(run, metrics),
+        settings=settings,
+        curves=draw_curves(metrics),
         phases=_phases(metrics),
         sheet=_sheet(run, samples),
-        settings="".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in settings.items()
-        ),
     )
 
 
@@ -82,13 +111,12 @@ def _subtitle(settings: Mapping[str, Any]) -> str:
         f"by {settings.get('optimizer', '?')}",
     ]
     words.append(f"from {Path(str(settings.get('data', '?'))).name}")
-    return escape(", ".join(words))
+    return ", ".join(words)
 
 
-def _figures(run: Path, metrics: list[dict[str, Any]]) -> str:
-    """The figures that one looks for first."""
+def _figures(run: Path, metrics: list[dict[str, Any]]) -> dict[str, str]:
     if not metrics:
-        return "<p>No validation yet.</p>"
+        return {}
     best, last = min(metrics, key=lambda line: float(line["test_loss"])), metrics[-1]
     found = {
         "top-1": f"{best['test_top1']:.1%}",
@@ -99,15 +127,10 @@ def _figures(run: Path, metrics: list[dict[str, Any]]) -> str:
         "positions so far": f"{last['positions']:,}",
     }
     if "seconds" in last:
-        found["time"] = _duration(last["seconds"])
+        found["time"] = duration(last["seconds"])
     if (run / "best.safetensors").exists():
         found["weights"] = f"{sum(tensor.size for tensor in read_model(run / 'best.safetensors')[0].values()):,}"
-    return "".join(f"<div><b>{value}</b><span>{name}</span></div>" for name, value in found.items())
-
-
-def _duration(seconds: float) -> str:
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if hours < 2 else f"{hours:.1f} h"
+    return found
 
 
 def _phases(metrics: list[dict[str, Any]]) -> str:
@@ -307,6 +330,50 @@ def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Met
     curves.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     curves.set_ylim(bottom=0)
     return as_png(figure)
+
+
+def write_generation_curves(run: Path) -> Path:
+    """Draw the curves of the generations of a run, also of one under way; returns the path of the picture."""
+    lines = read_metrics(run)
+    if not lines:
+        raise FolderError(f"the run in {run} has completed no generation yet: there is nothing to draw")
+    write_atomically(run / CURVES_FILE, draw_generations(lines, tuple(GenerationsConfig.read(run).sides())))
+    return run / CURVES_FILE
+
+
+def draw_generations(lines: Metrics, sides: Sequence[str]) -> bytes:
+    """The curves of a run as a PNG; lines: the metrics of its generations; sides: the names of its networks."""
+    figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    loss, games, first, second = figure.subplots(2, 2).ravel()
+    numbers = [line["step"] for line in lines]
+    for side, color in zip(sides, CURVE_COLORS):
+        loss.plot(numbers, [line[f"{side}_loss"] for line in lines], color=color, marker=".", label=f"{side}")
+        constant = [line[f"{side}_constant_loss"] for line in lines]
+        loss.plot(numbers, constant, color=color, linestyle=":", label=f"{side}, a constant")
+    games.plot(numbers, [line["first"] for line in lines], color=BLUE, marker=".", label="of the games learned from")
+    self_play = [line.get(f"match_{line['step']}_{line['step']}", float("nan")) for line in lines]
+    games.plot(numbers, self_play, color=GREEN, marker=".", label="of greedy games with itself")
+    for axes, name in ((first, "match_{new}_{other}"), (second, "match_{other}_{new}")):
+        for other, color, label in ((0, GREY, "random moves"), (1, RED, "generation 1"), (-1, BLUE, "the last one")):
+            points = [_points_against(line, name, line["step"] - 1 if other < 0 else other) for line in lines]
+            axes.plot(numbers, points, color=color, marker=".", label=f"against {label}")
+    for axes in (games, first, second):
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    titles = ("Loss on test games (nats)", "Points of the first player", "As the first player", "As the second player")
+    for axes, title in zip((loss, games, first, second), titles):
+        dress(axes, title)
+        axes.set_xlabel("generation", color=GREY, fontsize=9)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return as_png(figure)
+
+
+def _points_against(line: Mapping[str, Any], name: str, other: int) -> float:
+    """The new generation's points against another one."""
+    score = line.get(name.format(new=line["step"], other=other))
+    if score is None:
+        return float("nan")
+    return float(score if name.startswith("match_{new}") else 1.0 - score)
 
 
 def draw_value_errors(errors: "ValueErrors") -> bytes:

@@ -8,107 +8,36 @@ positions of a round among workers, in units of a sixteenth of it or so, and tak
     worker = SelfPlayWorker(GameSpec(GoOptions(size=5, komi=3.5), "compact"), SelfPlaySettings(), seed=1)
     worker.load(Path("model.safetensors"))
     data = worker.play(positions=10_000)
-
-The command line reads the settings here, so the search and networks are imported where they are used.
 """
 
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._machine import has_exact_bytes
+from tengen.arena.statistics import Score
+from tengen.encode.game_spec import GameSpec
+from tengen.learn.duel import Pairing, duel
 from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames, ReplayMemory, pack
+from tengen.learn.zero_settings import SelfPlaySettings
+from tengen.nets.evaluator import Evaluator, load_evaluator
+from tengen.nets.registry import describe_network
+from tengen.search.fast_policy import load_fast_policy
+from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
+from tengen.search.rollouts import rollouts_of
+from tengen.search.rule import SearchResult
+from tengen.search.searcher import Searcher
 from tengen.workers.calls import Workers
 from tengen.workers.sent_files import SentFile
 
-if TYPE_CHECKING:
-    from tengen.arena.statistics import Score
-    from tengen.encode.game_spec import GameSpec
-    from tengen.learn.duel import Pairing
-    from tengen.nets.evaluator import Evaluator
-    from tengen.search.rule import SearchResult, SearchRule
-    from tengen.search.searcher import Searcher
-
-SEARCHES: Final = ("gumbel", "puct")
 _CACHE_BYTES: Final = 64 << 20  # of what a network found in positions
 _EVALUATORS: Final = 4  # that a worker keeps
 _UNITS: Final = 8  # of a round, for each worker
 _CHUNK_SECONDS: Final = 20.0
-
-
-@dataclass(frozen=True)
-class SelfPlaySettings:
-    """How games are played to learn from."""
-
-    search: Annotated[str, "gumbel (sequential halving, learns from few simulations) or puct (AlphaGo Zero's)."] = (
-        "gumbel"
-    )
-    simulations: Annotated[int, "Simulations per move."] = 32
-    slots: Annotated[int, "Games under way at once in each worker."] = 256
-    full_share: Annotated[
-        float, "Playout-cap randomisation: the share of moves that are searched in full and learned from."
-    ] = 1.0
-    fast_simulations: Annotated[int, "Simulations for the other moves."] = 8
-    considered: Annotated[int, "Gumbel: moves compared at the root."] = 16
-    value_scale: Annotated[float, "Gumbel: how much values count against the network's own policy."] = 1.0
-    exploration: Annotated[float, "PUCT: the weight of the prior, c."] = 1.5
-    noise: Annotated[float, "PUCT: the share of Dirichlet noise at the root."] = 0.25
-    alpha: Annotated[float, "PUCT: the noise's alpha; 0: ten divided by the number of legal moves."] = 0.0
-    prune: Annotated[bool, "PUCT: policy-target pruning, which leaves visits out that only exploration asked for."] = (
-        True
-    )
-    temperature: Annotated[
-        float, "In the opening, moves are drawn from the policy to the power of 1 / temperature."
-    ] = 1.0
-    temperature_plies: Annotated[int, "Length of that opening, in plies."] = 8
-    random_plies: Annotated[int, "Each game starts with 0 to this many random moves."] = 2
-    rollouts: Annotated[
-        float,
-        "Share of a rollout's result in the value of a leaf, AlphaGo's lambda: helps while the network's own values"
-        " are poor. 0: no rollouts.",
-    ] = 0.0
-    keep_trees: Annotated[bool, "Reuse the search tree of the last move."] = False
-    komi_spread: Annotated[
-        float, "Go: each game's komi is drawn from --komi, up to so many points more or less. 0: always --komi."
-    ] = 0.0
-    resign: Annotated[float, "Resign below this value (-0.95, say) for both moves of a round; -1: never."] = -1.0
-    resign_keep: Annotated[float, "Share of games that are played on after a resignation, to measure wrong ones."] = 0.1
-
-    def __post_init__(self) -> None:
-        if self.search not in SEARCHES:
-            raise ValueError(f"no search is called {self.search[:40]!r}: choose from {', '.join(SEARCHES)}")
-        for name in ("simulations", "slots", "fast_simulations", "considered"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 1 or more")
-        for name in ("full_share", "noise", "rollouts", "resign_keep"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
-        for name in (
-            "temperature",
-            "temperature_plies",
-            "random_plies",
-            "alpha",
-            "exploration",
-            "value_scale",
-            "komi_spread",
-        ):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: give 0 or more")
-        if not -1 <= self.resign < 0:
-            raise ValueError(f"resign is {self.resign}: give a value from -1 (never) to just under 0")
-
-    def rule(self) -> "SearchRule":
-        """The rule that the search goes by."""
-        from tengen.search.gumbel import Gumbel, GumbelParameters
-        from tengen.search.puct import Puct, PuctParameters
-
-        if self.search == "gumbel":
-            return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
-        return Puct(PuctParameters(self.exploration), noise=self.noise, alpha=self.alpha, prune=self.prune)
 
 
 class SelfPlayData(NamedTuple):
@@ -153,7 +82,7 @@ class SelfPlayStatistics:
 class SelfPlayWorker:
     """Games of a network against itself."""
 
-    def __init__(self, spec: "GameSpec", settings: SelfPlaySettings, seed: int) -> None:
+    def __init__(self, spec: GameSpec, settings: SelfPlaySettings, seed: int) -> None:
         self.spec, self.settings = spec, settings
         self.statistics = SelfPlayStatistics()
         self._rng = np.random.default_rng(seed)
@@ -171,17 +100,10 @@ class SelfPlayWorker:
 
     def load(self, model: Path, backend: str = "int8") -> None:
         """Play on with this model."""
-        from tengen.nets.evaluator import load_evaluator
-
         self.use(load_evaluator(model, backend)[0])
 
-    def use(self, evaluator: "Evaluator") -> None:
+    def use(self, evaluator: Evaluator) -> None:
         """Play on with this evaluator."""
-        from tengen.search.fast_policy import load_fast_policy
-        from tengen.search.leaves import LeafEvaluation, MixedEvaluation, NetworkEvaluation
-        from tengen.search.rollouts import rollouts_of
-        from tengen.search.searcher import Searcher
-
         settings, game = self.settings, self._game
         most = max(settings.simulations, settings.fast_simulations)
         cache = _CACHE_BYTES // (4 * game.actions)
@@ -221,7 +143,7 @@ class SelfPlayWorker:
             seconds=time.perf_counter() - began,
         )
 
-    def _move(self, searcher: "Searcher", simulations: int) -> None:
+    def _move(self, searcher: Searcher, simulations: int) -> None:
         """Search, record and play in every game, and begin those anew that are over."""
         settings, game = self.settings, self._game
         full = self._rng.random(settings.slots) < settings.full_share
@@ -250,7 +172,7 @@ class SelfPlayWorker:
             self._begin(ended)
             searcher.forget(ended)
 
-    def _choose(self, index: NDArray[np.int64], result: "SearchResult") -> NDArray[np.int64]:
+    def _choose(self, index: NDArray[np.int64], result: SearchResult) -> NDArray[np.int64]:
         """The search's choice, or in the opening one drawn from its policy."""
         chosen = result.chosen.copy()
         plies = np.array([len(self._tables[i].turns) for i in index])
@@ -343,7 +265,7 @@ class Played(NamedTuple):
 class ZeroWorker:
     """Plays games of a model against itself, and duels of two models."""
 
-    def __init__(self, spec: "GameSpec", settings: SelfPlaySettings, seed: int, exact_bytes: bool = False) -> None:
+    def __init__(self, spec: GameSpec, settings: SelfPlaySettings, seed: int, exact_bytes: bool = False) -> None:
         """`exact_bytes`: int8 was measured on a CPU that has them; where this one has not, floats take its place."""
         self._without_int8 = exact_bytes and not has_exact_bytes()
         self._spec, self._settings = spec, settings
@@ -361,10 +283,8 @@ class ZeroWorker:
         data = self._worker.play(positions, simulations)
         return Played(pack(data), PlayedGames.of(data), self._worker.statistics - before, generation)
 
-    def duel(self, pairing: "Pairing", games: int, simulations: int, seed: tuple[int, ...]) -> "tuple[Pairing, Score]":
+    def duel(self, pairing: Pairing, games: int, simulations: int, seed: tuple[int, ...]) -> tuple[Pairing, Score]:
         """Play so many games of the first model of a pairing against the second."""
-        from tengen.learn.duel import duel
-
         first, second = map(self._evaluator, pairing.models, pairing.backends)
         result = duel(
             self._spec,
@@ -378,10 +298,8 @@ class ZeroWorker:
         )
         return pairing, result
 
-    def _evaluator(self, model: str, backend: str) -> "Evaluator":
+    def _evaluator(self, model: str, backend: str) -> Evaluator:
         """A model ready to run; those that have not been used lately are dropped."""
-        from tengen.nets.evaluator import load_evaluator
-
         key = model, "openvino" if backend == "int8" and self._without_int8 else backend
         found = self._evaluators.pop(key) if key in self._evaluators else load_evaluator(*key)[0]
         self._evaluators[key] = found  # behind all others
@@ -393,9 +311,7 @@ class ZeroWorker:
 class _Undecided:
     """In place of a network: every move is as likely as another, and nobody is ahead."""
 
-    def __init__(self, spec: "GameSpec") -> None:
-        from tengen.nets.registry import describe_network
-
+    def __init__(self, spec: GameSpec) -> None:
         planes, height, width = spec.shape
         board = {"width": width, "actions": spec.batch.actions}
         self.architecture = describe_network("residual", planes, height, **board, value=True)
@@ -409,7 +325,7 @@ class _Undecided:
         return self
 
 
-def _compile(spec: "GameSpec", settings: SelfPlaySettings) -> None:
+def _compile(spec: GameSpec, settings: SelfPlaySettings) -> None:
     """Play a move, so that a worker is not ready before its kernels are compiled, half a minute on a new machine."""
     worker = SelfPlayWorker(spec, replace(settings, slots=1), 1)
     worker.use(_Undecided(spec))

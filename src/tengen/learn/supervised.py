@@ -36,8 +36,7 @@ from tengen.learn.distributed import PATIENCE, Group, SingleProcess, find_device
 from tengen.learn.evaluate import measure_policy
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.settings import SupervisedConfig
-from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
-from tengen.learn.warm_start import check_start
+from tengen.learn.trainer import CALIBRATION, TrainingRun, check_start, predictor
 from tengen.nets.model_file import ModelCard, find_model
 from tengen.nets.network import Network, PolicyValueOutput
 from tengen.nets.registry import describe_network, parse_network

@@ -2,6 +2,7 @@
 
 `Trainer` is one network with its optimiser: a step with clipped gradients, the check that the loss is a number, the
 running average of the weights, the checkpoint, the export as a model. A method brings its batches and its `losses`.
+It may start from the weights of another model: the end of this file says which.
 
 `TrainingRun` is a trainer that learns from a stream of batches until it is done: supervised learning, value learning
 and each network of a generation. It adds a schedule, validation on the same positions every time, early stopping, and
@@ -25,15 +26,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tengen.encode.encoder import get_encoder
 from tengen.learn.distributed import SingleProcess, answers, find_device
 from tengen.learn.evaluate import Predict
 from tengen.learn.optimizers import DEFAULT_RATES, DivergedError, build_optimizer, rate_at
 from tengen.learn.settings import TrainingConfig
-from tengen.learn.warm_start import start_from
-from tengen.nets.model_file import ModelCard, is_calibrated, load_network, save_model
+from tengen.nets.model_file import ModelCard, find_model, is_calibrated, load_network, read_card, save_model
 from tengen.nets.network import Network, PolicyValueOutput, build_network
 from tengen.nets.openvino_evaluator import calibrate
-from tengen.nets.registry import parse_network
+from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.folder import CHECKPOINT_FILE, FolderError, RunDirectory, deferred_interrupts
 from tengen.runs.progress import OnProgress, RunProgress
@@ -140,7 +141,7 @@ class Trainer(ABC, Generic[Batch]):
         average: dict[str, Tensor] = {}
         progress = load_checkpoint(path, self.network, self.optimizer, average)
         if self.averaged is not self.network:
-            self.averaged.load_state_dict(average)
+            self.averaged.load_state_dict(average or self.network.state_dict())
         self.step = progress.get("step", 0)
         return progress
 
@@ -394,3 +395,78 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
 def _like(weight: Tensor, value: Tensor) -> Tensor:
     """The value, in the memory order of the weight if it has its shape: a file keeps no memory order."""
     return torch.empty_like(weight, dtype=value.dtype).copy_(value) if value.shape == weight.shape else value
+
+
+# ------------------------------------------------------------------------ starting from another model
+# It is of the same kind, or has fewer inputs and outputs.
+#
+# | the model may differ in | what becomes of it                                                                       |
+# |-------------------------|------------------------------------------------------------------------------------------|
+# | its encoder             | if that is the first planes of the run's (compact, compact-komi), new planes begin at 0  |
+# | heads that we lack      | left out (ownership and score, which self-play learns)                                   |
+# | heads that it lacks     | begin with fresh weights; so does a value head of another kind                           |
+# | global pooling, lacking | its shifts begin at 0, so that at first the network says what the model says             |
+
+
+class StartSettings(Protocol):
+    """What decides whether a model can start a run: these settings of it."""
+
+    @property
+    def start_from(self) -> str: ...
+    @property
+    def network(self) -> str: ...
+    @property
+    def encoder(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+
+
+def check_start(config: StartSettings, game: str = "go") -> None:
+    """ValueError if the model to start from is of another kind."""
+    card = read_card(find_model(config.start_from))
+    if not _fits(card, config, game):
+        raise ValueError(
+            f"{config.start_from} holds {card.network} for {card.game} of {card.size} rows and the encoder "
+            f"{card.encoder}, and cannot start a {config.network} for {game} of {config.size} rows and {config.encoder}"
+        )
+
+
+def start_from(network: Network, model: str) -> None:
+    """Give a network the weights of a model that fits it."""
+    known = load_network(find_model(model))[0]
+    theirs, ours = known.state_dict(), network.state_dict()
+    same_value = known.architecture.value == network.architecture.value
+    for name, weights in theirs.items():
+        if name.startswith("value.") and not same_value:
+            continue
+        place = name if name in ours else _among_pooled(ours, name)
+        if place not in ours:
+            continue
+        if ours[place].shape != weights.shape:  # the first convolution [filters, planes, kernel, kernel]
+            ours[place].zero_()[:, : weights.shape[1]] = weights
+        else:
+            ours[place].copy_(weights)
+
+
+def _among_pooled(ours: dict[str, Tensor], name: str) -> str:
+    """Where the weights of a convolution belong if ours is shifted by global pooling; that shift begins at 0."""
+    layer, _, kind = name.rpartition(".")
+    for pooled in ours:
+        if pooled.startswith(f"{layer}.branches.1.") and pooled.endswith(".weight") and ours[pooled].ndim == 2:
+            ours[pooled].zero_()
+            ours[pooled.removesuffix("weight") + "bias"].zero_()
+    return f"{layer}.branches.0.0.{kind}"
+
+
+def _fits(card: ModelCard, config: StartSettings, game: str) -> bool:
+    name, arguments = parse_network(config.network)
+    if (card.game, card.network, card.size) != (game, name, config.size):
+        return False
+    seen, wanted = get_encoder(card.encoder).meanings, get_encoder(config.encoder).meanings
+    known = dict(card.arguments)
+    if not known.get("pool_every") and "pool_every" in arguments:
+        known["pool_every"] = arguments["pool_every"]
+    theirs, ours = (
+        describe_network(name, len(wanted), config.size, **card.board(), **each) for each in (known, arguments)
+    )
+    return seen == wanted[: len(seen)] and (theirs.trunk, theirs.policy) == (ours.trunk, ours.policy)

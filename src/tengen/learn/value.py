@@ -44,8 +44,7 @@ from tengen.learn.distributed import find_device
 from tengen.learn.loader import PositionLoader, RecordBatch
 from tengen.learn.report import write_value_curves
 from tengen.learn.settings import VALUE_ENCODER, VALUE_NETWORK, PositionSettings, ValueConfig
-from tengen.learn.trainer import CALIBRATION, TrainingRun, predictor
-from tengen.learn.warm_start import check_start
+from tengen.learn.trainer import CALIBRATION, TrainingRun, check_start, predictor
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.model_file import ModelCard, find_model, read_card
 from tengen.nets.network import Network, PolicyValueOutput

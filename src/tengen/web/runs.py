@@ -17,7 +17,7 @@ from tengen.arena.results import GameResult
 from tengen.games.game import get_game
 from tengen.games.state import RESIGN
 from tengen.learn.replay import ChunkFolder
-from tengen.learn.zero import read_config
+from tengen.learn.zero_settings import ZeroConfig
 from tengen.runs.folder import METRICS_FILE, read_metrics, read_settings
 from tengen.search.generations import find_generation, generation_numbers
 from tengen.web.inputs import as_number, as_setting, as_text
@@ -96,7 +96,7 @@ def game_of_run(path: Path, komi: float | None) -> Any:
     if generation_numbers(path):
         options = run_options(path, math.nan if komi is None else komi)
     else:
-        options = read_config(path).game_options()
+        options = ZeroConfig.read(path).game_options()
     return get_game(options.game).new(options)
 
 
@@ -104,7 +104,7 @@ def replay(path: Path, index: int) -> Study:
     """One of the newest games of self-play, by its place in the list that `describe_run` gives."""
     for place, (moves, resigned, _) in enumerate(_newest(path)):
         if place == index:
-            return _played(read_config(path).game_options(), moves, resigned)
+            return _played(ZeroConfig.read(path).game_options(), moves, resigned)
     raise ValueError("this game has gone: the run has let go of it")
 
 

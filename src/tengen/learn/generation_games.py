@@ -9,24 +9,20 @@ and whenever, plays the same games.
 """
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
-from tengen.learn.generations_config import GenerationsConfig
-from tengen.runs.arrays import load_arrays, save_arrays
+from tengen.learn.settings import GenerationsConfig
+from tengen.runs.arrays import ArrayFolder, Arrays
 from tengen.runs.files import make_folder
 from tengen.search.generations import Generation, GenerationValues
 from tengen.search.lockstep import TreePlay, ValuePlay, actions_of, final_results, play_at_random, play_in_lockstep
-from tengen.workers.calls import WorkerFactory
-from tengen.workers.sent_files import SentFile
+from tengen.workers.calls import Workers
 
 CHUNK: Final = 4096
 """Games of a chunk, which are played side by side ..."""
@@ -73,8 +69,8 @@ class Exploration(NamedTuple):
 class GenerationPlayer:
     """Plays chunks of games of one generation; None: random games. Threads may share it."""
 
-    def __init__(self, config: GenerationsConfig, spec: GameSpec, values: GenerationValues | None) -> None:
-        self._config, self._spec, self._values = config, spec, values
+    def __init__(self, config: GenerationsConfig, values: GenerationValues | None = None) -> None:
+        self._config, self._spec, self._values = config, config.spec(), values
 
     def play(self, generation: int, number: int, count: int) -> GenerationGames:
         """Chunk `number` of the games that `generation` learns from."""
@@ -114,27 +110,10 @@ def _play_out(
     return actions_of(play_in_lockstep(game, boards, count, choose), count)
 
 
-PlayChunks = Callable[[Sequence[tuple[int, int]]], Generator[tuple[int, GenerationGames]]]
-"""Plays chunks, given their numbers and sizes; yields each with its number when it is played."""
-
-
-def play_in_threads(player: GenerationPlayer, generation: int, workers: int) -> PlayChunks:
-    """Several at a time, in threads of this process."""
-
-    def play(chunks: Sequence[tuple[int, int]]) -> Generator[tuple[int, GenerationGames]]:
-        with ThreadPoolExecutor(workers, thread_name_prefix="play") as pool:
-            calls = {pool.submit(player.play, generation, number, size): number for number, size in chunks}
-            try:
-                for call in as_completed(calls):
-                    yield calls[call], call.result()
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-
-    return play
-
-
 class GenerationWorker:
     """Plays chunks of games where it is, on another machine maybe."""
+
+    in_threads: ClassVar = True  # kernels and networks release Python's lock
 
     def __init__(self, config: GenerationsConfig, first: str | None, second: str | None) -> None:
         """`first` and `second`: the files of the generation's networks; None for both: random games."""
@@ -142,62 +121,40 @@ class GenerationWorker:
         if first or second:
             files = Generation(*(Path(file) if file else None for file in (first, second)))
             values = GenerationValues(files, config.backend)
-        self._player = GenerationPlayer(config, config.spec(), values)
+        self._player = GenerationPlayer(config, values)
 
     def play(self, generation: int, number: int, count: int) -> tuple[int, GenerationGames]:
         """As `GenerationPlayer.play`, with the number of the chunk."""
         return number, self._player.play(generation, number, count)
 
 
-def play_by_workers(
-    config: GenerationsConfig, files: Generation | None, generation: int, hosts: WorkerFactory
-) -> PlayChunks:
-    """By workers of the hosts."""
-    sent = [SentFile(file) if file else None for file in files or (None, None)]
-
-    def play(chunks: Sequence[tuple[int, int]]) -> Generator[tuple[int, GenerationGames]]:
-        if not chunks:
-            return
-        with closing(hosts(config.workers, GenerationWorker, lambda _: (config, *sent), 0)) as workers:
-            workers.start()
-            calls = workers.map("play", [(generation, number, size) for number, size in chunks])
-            while calls.unfinished:
-                yield from calls.collect(1.0)
-
-    return play
-
-
-class GamesError(ValueError):
-    """Games on the disk that cannot be read."""
-
-
 class GenerationFolder:
-    """The games that one generation learns from, on the disk: chunks/0007.safetensors is there whole or not at all."""
+    """The games that one generation learns from: games/03/0007.safetensors is there whole or not at all."""
 
     def __init__(self, path: Path, games: int, chunk: int = CHUNK) -> None:
-        self._path = path
+        self._files = ArrayFolder(path, "delete it, and the same command plays it again", digits=4, tidy=False)
         self.sizes = [min(chunk, games - start) for start in range(0, games, chunk)]
         """How many games each chunk has."""
 
-    def play(self, play: "PlayChunks") -> Iterator[int]:
-        """Have the chunks that are missing played; yields how many games there are, again and again."""
-        make_folder(self._path)
-        missing = [number for number in range(len(self.sizes)) if not self._file(number).exists()]
+    def play(self, generation: int, workers: Workers) -> Iterator[int]:
+        """Let `GenerationWorker`s play the chunks that are missing; yields how many games there are, at each chunk."""
+        make_folder(self._files.path)
+        missing = sorted(set(range(len(self.sizes))).difference(self._files.numbers()))
         there = sum(self.sizes) - sum(self.sizes[number] for number in missing)
         yield there
-        with closing(play([(number, self.sizes[number]) for number in missing])) as played:
-            for number, games in played:
-                self._write(number, games)
-                there += self.sizes[number]
-                yield there
+        calls = workers.map("play", [(generation, number, self.sizes[number]) for number in missing])
+        for number, games in calls.results():
+            self._files.write(number, games._asdict())
+            there += self.sizes[number]
+            yield there
 
     def is_complete(self) -> bool:
         """Whether all games are there."""
-        return all(self._file(number).exists() for number in range(len(self.sizes)))
+        return set(range(len(self.sizes))) <= set(self._files.numbers())
 
     def read(self) -> GenerationGames:
         """All games, chunk after chunk."""
-        chunks = [self._read(number) for number in range(len(self.sizes))]
+        chunks = [self._files.read(number, self._as_chunk(number)) for number in range(len(self.sizes))]
         longest = max(chunk.actions.shape[1] for chunk in chunks)
         actions = np.full((sum(self.sizes), longest), -1, np.int16)
         start = 0
@@ -207,25 +164,11 @@ class GenerationFolder:
         work: NDArray[np.float64] = np.sum([chunk.work for chunk in chunks], axis=0)
         return GenerationGames(actions, np.concatenate([chunk.results for chunk in chunks]), work)
 
-    def delete(self) -> None:
-        """Remove the games."""
-        for path in self._path.glob("*"):
-            path.unlink()
-        if self._path.exists():
-            self._path.rmdir()
-
-    def _write(self, number: int, games: GenerationGames) -> None:
-        save_arrays(self._file(number), games._asdict())
-
-    def _read(self, number: int) -> GenerationGames:
-        file = self._file(number)
-        try:
-            chunk = GenerationGames(**load_arrays(file)[0])
+    def _as_chunk(self, number: int) -> Callable[[Arrays, dict[str, str]], GenerationGames]:
+        def check(found: Arrays, _: Mapping[str, str]) -> GenerationGames:
+            chunk = GenerationGames(**found)
             if not len(chunk.actions) == len(chunk.results) == self.sizes[number]:
                 raise ValueError(f"it holds {len(chunk.actions)} games")
-        except (OSError, TypeError, ValueError) as error:
-            raise GamesError(f"{file} is damaged ({error}): delete it, and the same command plays it again") from None
-        return chunk
+            return chunk
 
-    def _file(self, number: int) -> Path:
-        return self._path / f"{number:04d}.safetensors"
+        return check
