@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tengen.agents.analysis import Analysis, Analyst, OwnershipEstimator, is_sol
 from tengen.agents.passing import count_now
 from tengen.agents.search_agent import SearchAgent, machine_memory
 from tengen.games import go
+from tengen.games.batch import GameArrays
 from tengen.games.game import game_of
 from tengen.games.go import PASS
 from tengen.games.state import AnyState, Options
@@ -157,7 +158,7 @@ class _Pool:
         nodes = min(most, (visits + 2) * game.branching)
         trees = max(1, min(positions, most // nodes))
         self.searcher: Searcher = agent.new_searcher(game, trees=trees, nodes=nodes, leaves=_MOST_LEAVES)
-        self.roots: Any = game.allocate(trees)
+        self.roots: GameArrays = game.allocate(trees)
         self.free = list(range(trees))[::-1]
         self.searches: dict[Hashable, _Search] = {}
         self.fresh: list[_Search] = []

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import Agent, AgentError, Decision
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.state import AnyState
 from tengen.search.leaves import LeafEvaluation, new_leaves
 from tengen.search.puct import Puct
@@ -71,7 +71,9 @@ def explain_root(searcher: Searcher, state: AnyState, decision: Decision, rollou
     )
 
 
-def values_of_moves(searcher: Searcher, roots: Any, state: AnyState, network: LeafEvaluation) -> dict[int, float]:
+def values_of_moves(
+    searcher: Searcher, roots: GameArrays, state: AnyState, network: LeafEvaluation
+) -> dict[int, float]:
     """The chance to win after each legal move of roots[0], by one evaluation of all positions that they lead to."""
     game = searcher.game
     root = new_leaves(1, game.actions)
@@ -222,7 +224,7 @@ class SteppedSearch:
 
     def state_at(self, number: int) -> Any:
         """The position of a node."""
-        state: Any = self._state
+        state: AnyState = self._state
         for each in self.line(number)[1:]:
             state = state.play(state.move_of(int(self._searcher.trees.action[0, each])))
         return state

@@ -21,9 +21,11 @@ from tengen.agents.network_search import (
     ownership_of,
 )
 from tengen.agents.search_agent import SearchParts
-from tengen.games.batch import BatchedGame
+from tengen.games import microchess
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.game import game_of
 from tengen.games.microchess.board import CASTLING, TO_PLAY
+from tengen.games.state import AnyState
 from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.leaves import KnownPositions, LeafEvaluation, Leaves, NetworkEvaluation
 from tengen.search.puct import Puct, PuctParameters
@@ -152,10 +154,14 @@ class _EndgameTables:
             self._tables = Tables.open(double_step=options.double_step)
         return self._tables
 
-    def decide(self, state: Any) -> Decision | None:
+    def decide(self, state: AnyState) -> Decision | None:
         """The best move of a position that they have."""
         tables = self.of(game_of(state).options_of(state))
-        if tables is None or np.count_nonzero(state.board.squares) > MAX_PIECES:
+        if (
+            tables is None
+            or not isinstance(state, microchess.State)
+            or np.count_nonzero(state.board.squares) > MAX_PIECES
+        ):
             return None
         moves = tables.moves(state)
         if not moves:
@@ -167,7 +173,7 @@ class _EndgameTables:
 def _prober(tables: Tables) -> Callable[[Any, int, Leaves], None]:
     """Looks positions of Microchess up in endgame tables."""
 
-    def probe(games: Any, count: int, leaves: Leaves) -> None:
+    def probe(games: GameArrays, count: int, leaves: Leaves) -> None:
         going_on = np.flatnonzero(~leaves.over[:count])
         info = games.info[going_on]
         known, _ = tables.probe_many(games.squares[going_on], info[:, TO_PLAY], info[:, CASTLING])

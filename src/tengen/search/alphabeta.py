@@ -22,13 +22,13 @@ of them deserves (the "graph history interaction"). It is rare, and `table=False
 
 import threading
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.kernels import WIN, copy, ending, evaluate, gain, has_quiescence, key, moves, play, player
 from tengen.games.state import RESIGN, AnyState
 from tengen.search.minimax import GameTreeResult
@@ -52,7 +52,7 @@ _MOST_HISTORY, _HISTORY_STEP = 2**30, 2**13
 class Workspace(NamedTuple):
     """Memory for one line of play and what is known along it; L: the longest line, A: the policy."""
 
-    games: Any  # [L, ...] the positions along the line
+    games: GameArrays  # [L, ...] the positions along the line
     actions: NDArray[np.int16]  # [L, A] what is legal at each ply
     scores: NDArray[np.int64]  # [L, A] in which order it is tried, the highest first
     frames: NDArray[np.int64]  # [L, 10] at each ply: alpha at first and now, beta, best value and action so far, ...

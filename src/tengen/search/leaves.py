@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.kernels import copy as copy_game
 from tengen.games.kernels import playout
 from tengen.search.evaluation_cache import EvaluationCache, fill_in, look_up, new_cache
@@ -75,7 +75,7 @@ class LeafEvaluation(Protocol):
     >>> evaluation: tengen.LeafEvaluation = tengen.PlayoutEvaluation(batch, seed=1)
     """
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Fill in logits and values of the first `count` games that are not over; returns how many were computed.
 
         What is known exactly may be set to be over, with its result.
@@ -122,7 +122,7 @@ class NetworkEvaluation:
         self._turn = threading.Lock()  # for the cache, which threads share
         self._make_room(1)
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Ask the network for what the cache does not know."""
         skip = leaves.over if self._value else leaves.over | ~leaves.expands
         if skip[:count].all():
@@ -187,7 +187,7 @@ def _joined(
 class UniformPolicy:
     """Every legal action is equally likely; about values it says nothing."""
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Nothing is computed."""
         leaves.logits[:count] = 0.0
         return 0
@@ -217,7 +217,7 @@ class PolicyAndValue:
     def __init__(self, policy: LeafEvaluation, value: LeafEvaluation) -> None:
         self._policy, self._value = policy, value
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Ask both."""
         return self._value.evaluate(games, count, leaves) + self._policy.evaluate(games, count, leaves)
 
@@ -240,7 +240,7 @@ class AfterMoves:
     def __init__(self, game: BatchedGame, first: LeafEvaluation, second: LeafEvaluation) -> None:
         self._game, self._first, self._second = game, first, second
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Ask each about the positions that it knows."""
         if self._first is self._second:
             return self._first.evaluate(games, count, leaves)
@@ -289,7 +289,7 @@ class PlayoutEvaluation:
         self._legal = np.zeros(self._game.actions, np.bool_)
         self._rng = np.array([self._seeds.integers(1, 2**63)], np.uint64)
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Play every game that is not over to its end."""
         leaves.logits[:count] = 0.0
         done = play_out_leaves(
@@ -328,7 +328,7 @@ class MixedEvaluation:
             raise ValueError(f"the weight of an evaluation is {weight}: give a share from 0 to 1")
         self._one, self._other, self._weight = one, other, np.float32(weight)
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Ask both."""
         computed = self._other.evaluate(games, count, leaves)
         leaves.rollouts[:count] = leaves.values[:count]
@@ -357,7 +357,7 @@ class KnownPositions:
     def __init__(self, probe: Probe, otherwise: LeafEvaluation) -> None:
         self._probe, self._otherwise = probe, otherwise
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Ask the evaluation about what is not known."""
         self._probe(games, count, leaves)
         return self._otherwise.evaluate(games, count, leaves)

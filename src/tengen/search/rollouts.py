@@ -12,12 +12,12 @@ them: on 9x9 this made the errors of rollouts smaller (`docs/models.md`).
 
 import copy
 from itertools import islice
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
 from tengen._kernel import kernel
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.go.batch import FLAGS, BatchedGo
 from tengen.games.go.board import BLACK, PASSES, TO_PLAY, Board, allocate, board_at, copy_board
 from tengen.games.go.score import area, final_margin
@@ -91,7 +91,7 @@ class FastRollouts:
         self.moves = 0
         """Moves played so far."""
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Play every game that is not over to its end."""
         leaves.logits[:count] = 0.0
         done, moves = roll_out_leaves(
@@ -140,7 +140,7 @@ class NetworkRollouts:
         self._seeds = np.random.default_rng(seed)
         self._prepare()
 
-    def evaluate(self, games: Any, count: int, leaves: Leaves) -> int:
+    def evaluate(self, games: GameArrays, count: int, leaves: Leaves) -> int:
         """Play every leaf out once that is not over."""
         if count > len(self._legal):
             self._make_room(len(leaves.over))

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.search.leaves import LeafEvaluation, Leaves, PlayoutEvaluation, new_leaves
 from tengen.search.puct import Puct
 from tengen.search.rule import SearchResult, SearchRule
@@ -126,7 +126,7 @@ class Searcher:
         self.pause()
         keep_subtrees(self.trees, actions, self._spare)
 
-    def warm_up(self, roots: Any, index: NDArray[np.int64]) -> None:
+    def warm_up(self, roots: GameArrays, index: NDArray[np.int64]) -> None:
         """Do once what the first searches would else have to wait for; forgets the trees of these games."""
         for worker in self._workers:
             worker.evaluation.warm_up(len(worker.leaves.over))
@@ -134,7 +134,7 @@ class Searcher:
         self.advance(np.full(len(self.trees.used), -1))
         self.forget(index)
 
-    def prepare(self, roots: Any, index: NDArray[np.int64]) -> None:
+    def prepare(self, roots: GameArrays, index: NDArray[np.int64]) -> None:
         """Evaluate those of these roots that have not been yet. None of the games may be over."""
         self.pause()
         fresh = index[self.trees.stage[index, 0] != EXPANDED]
@@ -159,7 +159,9 @@ class Searcher:
         """Leave an action of the root, which is prepared, out of this search and of the tree."""
         drop_root_action(self.trees, tree, action)
 
-    def search(self, roots: Any, index: NDArray[np.int64], simulations: int, explore: float = 0.0) -> SearchResult:
+    def search(
+        self, roots: GameArrays, index: NDArray[np.int64], simulations: int, explore: float = 0.0
+    ) -> SearchResult:
         """Search these games by so many simulations each. None of them may be over.
 
         explore: how much of the rule's noise is added at the roots, 0 in play and 1 in self-play.
@@ -169,13 +171,13 @@ class Searcher:
             pass
         return self.conclude(index)
 
-    def begin(self, roots: Any, index: NDArray[np.int64], simulations: int, explore: float = 0.0) -> None:
+    def begin(self, roots: GameArrays, index: NDArray[np.int64], simulations: int, explore: float = 0.0) -> None:
         """Start a search; `step` does a round of it, `conclude` gives what was found, at any time."""
         self.prepare(roots, index)
         self._remaining[index] = simulations
         self.rule.begin(self.trees, index, simulations, explore, self._rng)
 
-    def step(self, roots: Any, index: NDArray[np.int64]) -> int:
+    def step(self, roots: GameArrays, index: NDArray[np.int64]) -> int:
         """One round: a leaf or more of every tree with simulations left. Returns how many simulations; 0: all done.
 
         With several threads the others work on after this, until `pause` or `conclude`.
@@ -203,7 +205,7 @@ class Searcher:
 
     # ----------------------------------------------------------------------------------------- threads
 
-    def _start_helpers(self, roots: Any, index: NDArray[np.int64]) -> None:
+    def _start_helpers(self, roots: GameArrays, index: NDArray[np.int64]) -> None:
         for worker in self._workers[1:]:
             helper = threading.Thread(target=self._help, args=(worker, roots, index), name="search", daemon=True)
             self._helpers.append(helper)
@@ -218,7 +220,7 @@ class Searcher:
         self._helpers.clear()
         self._is_pausing = False
 
-    def _help(self, worker: _Worker, roots: Any, index: NDArray[np.int64]) -> None:
+    def _help(self, worker: _Worker, roots: GameArrays, index: NDArray[np.int64]) -> None:
         """Round after round, until nothing is left to do or somebody calls `pause`."""
         try:
             while not self._is_pausing and self._round(worker, roots, index):
@@ -228,7 +230,7 @@ class Searcher:
                 self._failure = self._failure or error
                 self._turn.notify_all()
 
-    def _round(self, worker: _Worker, roots: Any, index: NDArray[np.int64]) -> int:
+    def _round(self, worker: _Worker, roots: GameArrays, index: NDArray[np.int64]) -> int:
         """Select leaves, evaluate them and write them back; returns how many simulations these are."""
         with self._turn:
             done, count = self._select(worker, index)
@@ -258,7 +260,7 @@ class Searcher:
         self.counts.batches += count > 0
         return done, count
 
-    def _finish(self, worker: _Worker, roots: Any, count: int) -> None:
+    def _finish(self, worker: _Worker, roots: GameArrays, count: int) -> None:
         """Set up and evaluate the leaves of the first `count` paths, and write them to the trees."""
         game, (evaluation, paths, positions, leaves) = self.game, worker
         game.follow(roots, paths.tree[:count], paths.actions, paths.length[:count], positions)

@@ -22,9 +22,9 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tengen._figures import GREY, as_png, as_svg
 from tengen.agents.explanation import Panel
-from tengen.games.board_game import BoardGame
+from tengen.games import go, microchess
+from tengen.games.board_game import BoardGame, BoardState
 from tengen.games.game import AnyGame, game_of
-from tengen.games.go import BLACK
 from tengen.games.go.coordinates import GTP_COLUMNS, star_points
 from tengen.games.microchess.board import BLACK_PIECE, FILES, RANKS, SQUARES
 from tengen.games.microchess.notation import FILE_NAMES, move_parts
@@ -128,7 +128,7 @@ class Board(ABC):
     aspect: ClassVar[float] = 1.0
     """Height of the drawing for a width of 1."""
 
-    def __init__(self, axes: "Axes", state: Any, inches: float) -> None:
+    def __init__(self, axes: "Axes", state: AnyState, inches: float) -> None:
         """`inches`: the width of the axes."""
         self.axes, self.state, self.inches = axes, state, inches
         axes.set_aspect("equal")
@@ -266,6 +266,8 @@ class PointBoard(Board):
 class GoBoard(PointBoard):
     """A Go board."""
 
+    state: go.State
+
     def draw_position(self) -> None:
         """Lines, coordinates, stones, and a mark on the last move."""
         state, size = self.state, self.state.size
@@ -282,10 +284,10 @@ class GoBoard(PointBoard):
         for row in range(size):
             for column in range(size):
                 if state.stones[row, column]:
-                    self.draw_stone(column, row, state.stones[row, column] == BLACK)
+                    self.draw_stone(column, row, state.stones[row, column] == go.BLACK)
         where = None if state.last_move is None else self.place(state.last_move)
-        if where is not None and state.color_at(state.last_move):
-            ink = _WHITE if state.color_at(state.last_move) == BLACK else _BLACK
+        if where is not None and state.last_move is not None and state.color_at(state.last_move):
+            ink = _WHITE if state.color_at(state.last_move) == go.BLACK else _BLACK
             self.axes.add_patch(Circle(where, 0.2, fc="none", ec=ink, lw=0.06 * self.cell, zorder=5))
 
     def draw_stone(self, x: int, y: int, first: bool, edge: float = 0.8) -> None:
@@ -295,6 +297,8 @@ class GoBoard(PointBoard):
 
 class SquareBoard(PointBoard):
     """The board of any game on squares, with its own signs for the players."""
+
+    state: BoardState
 
     def draw_position(self) -> None:
         """Squares with their signs."""
@@ -333,6 +337,8 @@ def direction(source: tuple[float, float], target: tuple[float, float]) -> tuple
 
 class Chessboard(Board):
     """A Microchess board, White below."""
+
+    state: microchess.State
 
     aspect: ClassVar[float] = (RANKS + 0.6) / (FILES + 2.9)
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tengen.agents.analysis import Analysis, Analyst, MoveAnalysis
 from tengen.agents.batch_analysis import AnalysisTask, batch_analyser
@@ -170,7 +169,7 @@ def lead(score: float, state: AnyState) -> str:
     return f"{game_of(state).players[ahead - 1]} leads by {abs(score):.1f}"
 
 
-def estimate_of(state: Any, analysis: Analysis) -> PositionEstimate:
+def estimate_of(state: AnyState, analysis: Analysis) -> PositionEstimate:
     """The analysis in short, as the first player sees it."""
     sign = 1 if state.to_play == FIRST else -1
     best = analysis.moves[0] if analysis.moves else None
@@ -183,7 +182,7 @@ def estimate_of(state: Any, analysis: Analysis) -> PositionEstimate:
     )
 
 
-def line_names(state: Any, line: tuple[int, ...]) -> tuple[str, ...]:
+def line_names(state: AnyState, line: tuple[int, ...]) -> tuple[str, ...]:
     """The names of the moves of a line."""
     names = list[str]()
     for move in line:
@@ -194,7 +193,7 @@ def line_names(state: Any, line: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def first_chance(state: Any, chance: float) -> float:
+def first_chance(state: AnyState, chance: float) -> float:
     """A chance of the player to move as one of the first player."""
     return chance if state.to_play == FIRST else 1 - chance
 

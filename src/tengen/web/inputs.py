@@ -17,6 +17,7 @@ import numpy as np
 
 from tengen.agents.registry import SpecError, read_spec
 from tengen.games.game import AnyGame, game_names, get_game
+from tengen.games.state import AnyState
 from tengen.nets.model_file import bundled_models
 
 Value = TypeVar("Value", int, str, float, bool)
@@ -170,7 +171,7 @@ def weight_of(states: Iterable[Any]) -> int:
     return sum(_OBJECT + sum(map(_bytes, _parts(state))) for state in states)
 
 
-def weight_of_game(state: Any) -> int:
+def weight_of_game(state: AnyState) -> int:
     """Bytes that a state holds together with all before it; ValueError if that is too much."""
     states = [state]
     while states[-1].previous is not None:
@@ -185,7 +186,7 @@ def check_weight(weight: int) -> int:
     return weight
 
 
-def _parts(state: Any) -> Iterable[Any]:
+def _parts(state: AnyState) -> Iterable[Any]:
     names = [name for kind in type(state).__mro__ for name in getattr(kind, "__slots__", ())]
     return [getattr(state, name, None) for name in names] or list(vars(state).values())
 

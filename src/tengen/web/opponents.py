@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tengen.games.game import game_of
-from tengen.games.go.rules import get_rules
+from tengen.games import go
+from tengen.games.state import AnyState
 from tengen.web.inputs import safe_spec
 
 HUMAN: Final = "human"
@@ -99,17 +99,16 @@ _OTHER: Final = (
 )
 
 
-def opponents_for(state: Any, own: Mapping[str, str]) -> list[Opponent]:
+def opponents_for(state: AnyState, own: Mapping[str, str]) -> list[Opponent]:
     """Who can be played from a state, the weakest first; then those of the server's own list, specs by name."""
-    game = game_of(state)
-    if game.name == "go":
+    if isinstance(state, go.State):
         found = _in_go(state)
     else:
-        found = _rated(_MICROCHESS, _RATINGS_MICROCHESS) if game.name == "microchess" else _OTHER
+        found = _rated(_MICROCHESS, _RATINGS_MICROCHESS) if state.game == "microchess" else _OTHER
     return [*found, *(Opponent(key, spec) for key, spec in own.items())]
 
 
-def players_of(given: Any, state: Any, own: Mapping[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+def players_of(given: Any, state: AnyState, own: Mapping[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
     """Two players as a page names them, and their specs, empty for people; ValueError if it may not ask for them."""
     if not isinstance(given, list) or len(given) != 2 or not all(isinstance(one, str) for one in given):
         raise ValueError("give two players, each human, an opponent or spec:...")
@@ -117,7 +116,7 @@ def players_of(given: Any, state: Any, own: Mapping[str, str]) -> tuple[tuple[st
     return (first, second), (spec_of(first, state, own), spec_of(second, state, own))
 
 
-def spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
+def spec_of(player: str, state: AnyState, own: Mapping[str, str]) -> str:
     """The spec of a player by name, empty for people; ValueError if nobody is called so here."""
     if player == HUMAN:
         return ""
@@ -129,11 +128,11 @@ def spec_of(player: str, state: Any, own: Mapping[str, str]) -> str:
     raise ValueError(f"no opponent is called {player[:40]!r} here")
 
 
-def _in_go(state: Any) -> tuple[Opponent, ...]:
+def _in_go(state: go.State) -> tuple[Opponent, ...]:
     """Networks play the boards that they have learned; playouts play all of them."""
     if state.rules.name == "simple-go":  # another game: nothing that was measured holds for it
         return _PLAYOUTS
-    by_area = get_rules(state.rules).scoring == "area"
+    by_area = state.rules.scoring == "area"
     if by_area and state.size == 9:
         return _rated(_GO9, _RATINGS9)
     if by_area and state.size == 5 and state.komi == 3.5:
@@ -147,14 +146,13 @@ def _rated(levels: Sequence[Opponent], ratings: Sequence[int | None]) -> tuple[O
     return tuple(replace(level, rating=rating) for level, rating in zip(levels, ratings, strict=True))
 
 
-def analysts_for(state: Any) -> list[str]:
+def analysts_for(state: AnyState) -> list[str]:
     """Specs of agents that can analyse a state, the one to begin with first."""
-    game = game_of(state)
-    if game.name == "microchess":
+    if state.game == "microchess":
         return ["zero:microchess", "uct"]
-    if game.name != "go":
+    if not isinstance(state, go.State):
         return ["mcts"]
-    by_area = get_rules(state.rules).scoring == "area"
+    by_area = state.rules.scoring == "area"
     networks = {
         9: ["zero:alphago9", "alphago:alphago9", "zero:go9", "gumbel:go9"],
         5: ["zero:go5", "gumbel:go5"],

@@ -19,7 +19,7 @@ from tengen.games.game import game_of
 from tengen.games.go import PASS
 from tengen.games.go.coordinates import to_gtp
 from tengen.games.microchess import State as Microchess
-from tengen.games.state import FIRST, RESIGN
+from tengen.games.state import FIRST, RESIGN, AnyState
 from tengen.search.life_and_death import is_open
 
 View = dict[str, Any]
@@ -27,7 +27,7 @@ _PIECES = ".PNBRQKpnbrqk"
 _FILES = 4
 
 
-def view_of(state: Any) -> View:
+def view_of(state: AnyState) -> View:
     """Everything that a page needs to draw a state and to let its user move."""
     game = game_of(state)
     view: View = {
@@ -54,29 +54,30 @@ def view_of(state: Any) -> View:
     return view | {"board": "text", "rows": 0, "cols": 0, "cells": "", "text": str(state)}
 
 
-def moves_of(state: Any) -> list[str]:
+def moves_of(state: AnyState) -> list[str]:
     """The moves that led to a state, oldest first, as the game's records write them."""
     names = list[str]()
-    while state.previous is not None:
+    while state.previous is not None and state.last_move is not None:
         names.append(game_of(state).notation(state.previous, state.last_move))
         state = state.previous
     return names[::-1]
 
 
-def numbers_by_name(state: Any, numbers: Any, digits: int = 4) -> dict[str, float]:
+def numbers_by_name(state: AnyState, numbers: Any, digits: int = 4) -> dict[str, float]:
     """Numbers of moves under the names of the moves, rounded for the way to the page."""
     return {state.move_name(move): round(float(number), digits) for move, number in numbers.items()}
 
 
-def mover_of(state: Any) -> int:
+def mover_of(state: AnyState) -> int:
     """Who made the last move; 0 at the start."""
     if state.previous is None:
         return 0
     return int(getattr(state, "last_color", 0) or state.previous.to_play)
 
 
-def _last_name(state: Any) -> str:
-    return "" if state.previous is None else str(state.previous.move_name(state.last_move))
+def _last_name(state: AnyState) -> str:
+    before, move = state.previous, state.last_move
+    return "" if before is None or move is None else before.move_name(move)
 
 
 def _digits(cells: Any) -> str:

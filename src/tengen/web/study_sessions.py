@@ -14,7 +14,7 @@ from tengen.agents.agent import Agent, Stoppable
 from tengen.agents.analysis import Analysis, Analyst
 from tengen.agents.registry import read_spec
 from tengen.games.game import get_game
-from tengen.games.state import FIRST
+from tengen.games.state import FIRST, AnyState
 from tengen.serve.review import estimate_of, line_names
 from tengen.web.connection import Action, Connection, Message, problem_of
 from tengen.web.inputs import MOST_OF_STUDIES, check_weight, field, options_of, record_in, safe_spec, weight_of
@@ -382,7 +382,7 @@ class LiveAnalysis:
         self._turn = 0
 
     def start(
-        self, spec: str, state: Any, visits: int, show: Callable[[Analysis], None], fail: Callable[[str], None]
+        self, spec: str, state: AnyState, visits: int, show: Callable[[Analysis], None], fail: Callable[[str], None]
     ) -> None:
         """Analyse a position up to so many visits, and no other; `show` is called on the event loop."""
         self.stop()
@@ -405,7 +405,7 @@ class LiveAnalysis:
     async def _run(
         self,
         spec: str,
-        state: Any,
+        state: AnyState,
         visits: int,
         show: Callable[[Analysis], None],
         fail: Callable[[str], None],
@@ -430,7 +430,7 @@ class LiveAnalysis:
             fail(problem_of(error, f"an analysis by {spec} failed"))
 
     def _slice(
-        self, spec: str, state: Any, visits: int, show: Callable[[Analysis], object], turn: int
+        self, spec: str, state: AnyState, visits: int, show: Callable[[Analysis], object], turn: int
     ) -> Analysis | None:
         """In a thread: analyse for a while; the last snapshot."""
         last: Analysis | None = None
@@ -449,7 +449,7 @@ class LiveAnalysis:
         return last
 
 
-def view_of_analysis(state: Any, analysis: Analysis) -> dict[str, Any]:
+def view_of_analysis(state: AnyState, analysis: Analysis) -> dict[str, Any]:
     """The analysis as a page draws it: chances and scores of the player to move, ownership of the first player."""
     sign = 1 if state.to_play == FIRST else -1
     shown = [
