@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tengen.cli.main import app
-from tengen.data import build, chunks
+from tengen.data import build
 from tengen.data.build import BuildError, BuildProgress, Built, build_dataset
 from tengen.data.dataset import Dataset
 
@@ -77,7 +77,7 @@ def test_the_dataset_does_not_depend_on_workers(sources: Path, expected: dict[st
 def test_nor_on_how_games_fall_into_chunks(
     sources: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_RECORDS", 3)
+    monkeypatch.setattr(build, "CHUNK_RECORDS", 3)
     build_dataset([sources], tmp_path, workers=1)
     assert (tmp_path / "games.arrow").read_bytes() == expected["games.arrow"]
 
@@ -195,7 +195,7 @@ def run(*arguments: object) -> str:
 def test_the_commands_tell_what_happened(sources: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = run("build", sources, "--out", out, "--workers", 1)
-    assert "left out: duplicate" in said and "bytes a game" in said
+    assert "left out: duplicate" in said and "bytes per game" in said
     assert "Already built" in run("build", sources, "--out", out)
     assert "9x9" in run("stats", out)
     assert json.loads(run("stats", out, "--json"))["board size"].keys() == {"9x9"}

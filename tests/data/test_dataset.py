@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tengen.data.build import build_dataset
-from tengen.data.dataset import TEST_PERCENT, Dataset, DatasetError, is_test, position_of, select
-from tengen.data.statistics import dataset_statistics
+from tengen.data.dataset import TEST_PERCENT, Dataset, DatasetError, dataset_statistics, is_test, position_of, select
 from tengen.games import go
 from tengen.games.go import BLACK, WHITE
 from tengen.games.go.positions import allocate_positions, encode_move, replay

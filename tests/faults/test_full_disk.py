@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
-import pyarrow as pa
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tengen.arena.results import GameResult, MatchFolder
 from tengen.data.build import build_dataset
-from tengen.data.chunks import ColumnFiles
 from tengen.games.go.game import GAME
 from tengen.runs.files import append_line, write_atomically
 from tengen.runs.folder import RunDirectory, read_metrics
@@ -90,15 +88,20 @@ def games(tmp_path: Path) -> None:
     build_dataset([tmp_path / "games"], tmp_path / "before", workers=1)
 
 
-def test_chunks_and_columns_are_named(games: None, tmp_path: Path, full_disk: None) -> None:
+def test_chunks_are_named(games: None, tmp_path: Path, full_disk: None) -> None:
     with pytest.raises(OSError) as caught:
         build_dataset([tmp_path / "games"], tmp_path / "out", workers=1)
     assert caught.value.filename == str(tmp_path / "out/building/000000-000000.arrow")
-    columns = ColumnFiles(pa.schema([("moves", pa.large_list(pa.uint16()))]), tmp_path)
-    batch = pa.RecordBatch.from_arrays([pa.array([[1] * 3000], pa.large_list(pa.uint16()))], ["moves"])
+
+
+def test_the_table_of_a_dataset_is_named(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (tmp_path / "game.sgf").write_bytes(record(1, 9, 60))
+    with patch("shutil.rmtree"):  # so that the chunk stays
+        build_dataset([tmp_path / "game.sgf"], tmp_path / "out", workers=1)
+    request.getfixturevalue("full_disk")
     with pytest.raises(OSError) as caught:
-        columns.append(batch)
-    assert caught.value.filename == str(tmp_path / "moves.column")
+        build_dataset([tmp_path / "game.sgf"], tmp_path / "out", workers=1)
+    assert caught.value.filename == str(tmp_path / "out/building/games.arrow")
 
 
 def test_a_failed_sync_names_the_metrics(tmp_path: Path) -> None:

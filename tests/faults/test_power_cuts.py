@@ -29,7 +29,7 @@ def count(request: pytest.FixtureRequest) -> int:
 
 
 def test_data_build(tmp_path: Path, count: int) -> None:
-    with patch("tengen.data.chunks.CHUNK_RECORDS", 3):
+    with patch("tengen.data.build.CHUNK_RECORDS", 3):
         sources = [tar(tmp_path / "a.tar.gz", records(7) | {"bad.sgf": b"(;B[xx])"})]
         out, image = tmp_path / "out", tmp_path / "image"
         out.mkdir()

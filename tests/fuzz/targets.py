@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tengen.agents.registry import load_agent, load_analyst, read_spec
 from tengen.data.archives import iter_records
-from tengen.data.kgs_index import parse_index, parse_years
+from tengen.data.download import parse_index, parse_years
 from tengen.data.records import read_game
 from tengen.games import microchess
 from tengen.games.go.rules import GoOptions

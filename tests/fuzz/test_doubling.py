@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 
 from tengen.agents.registry import read_spec
 from tengen.agents.uci import _option
-from tengen.data.kgs_index import parse_index, parse_years
+from tengen.data.download import parse_index, parse_years
 from tengen.data.records import handicap_of, komi_of, rank_of, read_game, result_of, year_of
 from tengen.games import microchess
 from tengen.games.go.sgf import read_sgf, rules_of

@@ -1,4 +1,4 @@
-"""`tengen data`: fetch game records and make datasets of them."""
+"""`tengen data`: download game records and build datasets from them."""
 
 import json
 import math
@@ -30,14 +30,14 @@ class Collection(StrEnum):
 
 
 def download(
-    source: Annotated[Collection, typer.Option(help="kgs: strong amateurs on the KGS Go Server, 19x19, 2001 on.")] = (
-        Collection.KGS
-    ),
+    source: Annotated[
+        Collection, typer.Option(help="kgs: strong amateurs on the KGS Go Server, 19x19, since 2001.")
+    ] = (Collection.KGS),
     games: Annotated[
         int | None,
-        typer.Option("--games", "-n", min=1, help="How many games you need, newest first; all if not given."),
+        typer.Option("--games", "-n", min=1, help="Number of games you need, newest first; all if not given."),
     ] = None,
-    years: Annotated[str | None, typer.Option(help="Only these: 2016, 2016-2018, 2016- or -2018.")] = None,
+    years: Annotated[str | None, typer.Option(help="Only these years: 2016, 2016-2018, 2016- or -2018.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the archives; records/kgs if not given.")] = None,
     index_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Another index page: an address, or a saved file.")
@@ -46,14 +46,13 @@ def download(
         str | None, typer.Option(metavar="URL", help="Fetch the archives, and the index, from this folder.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Longest silence of the server, in seconds.")] = 30.0,
-    attempts: Annotated[int, typer.Option(min=1, help="Give up after so many failures in a row.")] = 6,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be needed.")] = False,
+    attempts: Annotated[int, typer.Option(min=1, help="Give up after this many failures in a row.")] = 6,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the archives that would be fetched.")] = False,
 ) -> None:
     """Download archives of game records: only the newest that hold the games you need.
 
-    Each archive is read to its end and its games are counted before it
-    counts as there. [bold]Run the same command to resume[/bold] after Ctrl-C, a
-    lost connection or worse; nothing is fetched twice.
+    Each archive is verified: read to its end, and its games counted. [bold]Run the same command to resume[/bold]
+    after Ctrl-C, a lost connection or a crash; nothing is fetched twice.
 
     [bold]Examples[/bold]
 
@@ -63,12 +62,11 @@ def download(
     Three years, into a folder of your choice:
     [cyan]tengen data download --years 2016-2018 --out my-games[/cyan]
 
-    What is there, without fetching it:
+    What would be fetched:
     [cyan]tengen data download --dry-run[/cyan]
     """
-    from tengen.data.download import ArchiveSite, download_kgs
+    from tengen.data.download import ArchiveSite, download_kgs, parse_years
     from tengen.data.fetch import Patience
-    from tengen.data.kgs_index import parse_years
 
     place = ArchiveSite.at(index_url, mirror)
     span = None if years is None else parse_years(years)
@@ -91,9 +89,8 @@ def _list(
     place: "ArchiveSite", games: int | None, years: tuple[int, int] | None, patience: "Patience", timeout: float
 ) -> None:
     """Print the archives that a download would need."""
-    from tengen.data.download import list_archives
+    from tengen.data.download import choose_archives, list_archives
     from tengen.data.fetch import open_client
-    from tengen.data.kgs_index import choose_archives
 
     with open_client(timeout) as client, Progress(engine=False) as progress:
         chosen = choose_archives(list_archives(client, place, patience, _watcher(progress)), games, years)
@@ -143,7 +140,7 @@ def build(
     ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Make a dataset of game records, straight out of their archives.
+    """Build a dataset from game records, directly from their archives.
 
     Bad records are left out, counted by reason and listed in rejected.csv.
     [bold]Run the same command to resume[/bold] a build that was stopped.
@@ -176,7 +173,7 @@ def _show_built(console: "Console", built: "Built") -> None:
         console.print("Already built from the same files.")
     if built.resumed:
         console.print(f"Resumed after {built.resumed} finished chunks.")
-    each = f", {size / built.games:.0f} bytes a game" if built.games else ""
+    each = f", {size / built.games:.0f} bytes per game" if built.games else ""
     console.print(f"{built.games:,} games, {built.positions:,} positions in {size / 1e6:.1f} MB{each}")
     for reason, count in built.rejected.items():
         console.print(f"{count:>10,} left out: {reason}", markup=False)
@@ -188,15 +185,14 @@ def _show_built(console: "Console", built: "Built") -> None:
 def stats(
     folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False
 ) -> None:
-    """Count the games of a dataset: sizes, ranks, years, results, handicaps, and the records left out.
+    """Statistics of a dataset: board sizes, ranks, years, results, handicaps, and the records left out.
 
     [bold]Example[/bold]  [cyan]tengen data stats datasets/kgs[/cyan]
     """
     from rich.columns import Columns
     from rich.console import Console
 
-    from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, Dataset
-    from tengen.data.statistics import dataset_statistics
+    from tengen.data.dataset import GAMES_FILE, REJECTED_FILE, Dataset, dataset_statistics
 
     dataset = Dataset.open(folder)
     tables = dataset_statistics(dataset)
@@ -211,7 +207,7 @@ def stats(
     for name, counts in (("Games", games), ("Positions", positions)):
         console.print(f"{name:<10} {counts['all']:,} ({counts['train']:,} train, {counts['test']:,} test)")
     console.print(
-        f"Size       {size / 1e6:.1f} MB" + (f", {size / dataset.games:.0f} bytes a game" * bool(dataset.games))
+        f"Size       {size / 1e6:.1f} MB" + (f", {size / dataset.games:.0f} bytes per game" * bool(dataset.games))
     )
     console.print(f"Sources    {len(dataset.summary.get('sources', ()))}\n")
     console.print(Columns([_table(name, counts) for name, counts in tables.items()], padding=(0, 3)))
@@ -237,13 +233,13 @@ def _table(name: str, counts: dict[str, int]) -> "Table":
 
 def show(
     folder: Folder,
-    game: Annotated[int, typer.Option("--game", "-g", help="Which game: 0 is the first.")] = 0,
+    game: Annotated[int, typer.Option("--game", "-g", help="Number of the game: 0 is the first.")] = 0,
     move: Annotated[
-        int | None, typer.Option("--move", "-m", help="After how many moves; the end if not given.")
+        int | None, typer.Option("--move", "-m", help="The position after this many moves; the last one if not given.")
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the board as an SVG picture instead.")] = None,
 ) -> None:
-    """Show a position of a game: the board, the next move, and what is known of the game.
+    """Show a position of a game: the board, the next move, and the facts about the game.
 
     [bold]Examples[/bold]
 
@@ -271,8 +267,7 @@ def show(
 
 def _facts(dataset: "Dataset", game: int, ply: int) -> list[str]:
     """Lines about the game beneath the board."""
-    from tengen.data.dataset import is_test
-    from tengen.data.statistics import rank_name
+    from tengen.data.dataset import is_test, rank_name
 
     columns = dataset.columns
     moves = len(dataset.moves_of(game))
@@ -299,6 +294,6 @@ def _move(dataset: "Dataset", game: int, ply: int) -> str:
 
 
 data = group(
-    "Fetch game records and make datasets of them.",
+    "Download game records and build datasets from them.",
     {"download": download, "build": build, "stats": stats, "show": show},
 )

@@ -1,12 +1,14 @@
 """Game records streamed out of folders, SGF files and archives, without unpacking anything to disk.
 
-What an archive contains is nobody's promise, so nothing here trusts it:
+Archives come from anywhere, so nothing in them is trusted:
 
 * the name of a member is only a name: it is shown and stored, never opened or written;
 * a record is read up to `MAX_RECORD_BYTES`, whatever size its header claims; a larger one is left out;
 * links, devices and folders inside an archive are passed over; an archive inside an archive is left out;
-* an archive that breaks off gives the records before the break, and one `RecordFile` that says so;
+* an archive that breaks off gives the records before the break, and one `RecordFile` with the reason;
 * a member that unpacks to more than `MAX_PASSED_BYTES` (or a header as large) ends its archive.
+
+`verify_archive` is the opposite: it reads a downloaded archive to its end and accepts nothing but all of it.
 """
 
 import bz2
@@ -22,11 +24,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Protocol
+from typing import IO, Final, NamedTuple, Protocol, cast
 
 MAX_RECORD_BYTES: Final = 1_000_000
 MAX_PASSED_BYTES: Final = 1 << 30
 MAX_NAME_LENGTH: Final = 200
+_BLOCK: Final = 1 << 20
 LOOSE_FILES: Final = 1000  # SGF files of a folder that make up one source
 
 TOO_LARGE: Final = "too large"
@@ -156,7 +159,7 @@ def _source(name: str, files: list[Path], names: list[str]) -> RecordSource:
 
 
 def _is_regular(path: Path) -> bool:
-    """A file, or a link to one: no pipe or device, which could keep us waiting for ever."""
+    """A file, or a link to one: no pipe or device, which could block for ever."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -314,3 +317,71 @@ def _cut_zip_records(file: IO[bytes], archive: str) -> Iterator[RecordFile]:
             if method == 8:
                 data = zlib.decompressobj(-15).decompress(data, MAX_RECORD_BYTES + 1)
             yield _bounded(clean_name(f"{archive}/{name}"), data)
+
+
+# -------------------------------------------------------------------------------- is an archive whole?
+# Read it to its end, checksums included, and count the game records in it.
+
+
+class BrokenArchive(ValueError):
+    """An archive that cannot be read to its end, or holds another number of records than its name says."""
+
+
+def verify_archive(path: Path, format: str, games: int) -> None:
+    """Raise BrokenArchive unless the archive is whole and holds exactly `games` records."""
+    found = count_records(path, format)
+    if found != games:
+        raise BrokenArchive(f"holds {found} games where its name promises {games}")
+
+
+def count_records(path: Path, format: str) -> int:
+    """How many .sgf files an archive of format tar.gz, tar.bz2 or zip holds; BrokenArchive if it is not whole."""
+    count = {"tar.gz": _count_gzip, "tar.bz2": _count_bzip2, "zip": _count_zip}.get(format)
+    if count is None:
+        raise ValueError(f"unknown archive format {format!r}: tar.gz, tar.bz2 and zip are known")
+    try:
+        return count(path)
+    except EOFError:
+        raise BrokenArchive(f"is cut short: not a whole {format} file") from None
+    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise BrokenArchive(f"is damaged: {error}") from None
+    except (NotImplementedError, RuntimeError, UnicodeError, ValueError) as error:
+        raise BrokenArchive(f"cannot be read: {error}") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk's fault, not the archive's: bz2 raises bare OSErrors
+            raise
+        raise BrokenArchive(f"is damaged: {error}") from None
+
+
+def _count_gzip(path: Path) -> int:
+    with gzip.open(path, "rb") as stream:
+        return _count_tar(cast(IO[bytes], stream))
+
+
+def _count_bzip2(path: Path) -> int:
+    with bz2.open(path, "rb") as stream:
+        return _count_tar(cast(IO[bytes], stream))
+
+
+def _count_tar(stream: IO[bytes]) -> int:
+    """Count while streaming; then read what follows the tar's end mark, for the checksum is behind it."""
+    records = 0
+    with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as tar:
+        for member in tar:
+            records += member.isfile() and is_record(member.name)
+            tar.members = []  # type: ignore[attr-defined]  # it would remember every member
+    while stream.read(_BLOCK):
+        pass
+    return records
+
+
+def _count_zip(path: Path) -> int:
+    records = 0
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as stream:
+                    while stream.read(_BLOCK):
+                        pass
+                records += is_record(member.filename)
+    return records

@@ -1,6 +1,6 @@
 """A dataset: many games in one columnar file, mapped into memory, and the sampler that draws games from it.
 
-    games.arrow     Arrow IPC file with one record batch; one row a game
+    games.arrow     Arrow IPC file with one record batch; one row per game
     dataset.json    how many games, from which sources, and the reasons for every record left out
     rejected.csv    each record left out: source, reason, detail
 
@@ -26,7 +26,8 @@ with the number of games. A game is a test game if its digest says so (`is_test`
 import json
 import math
 import zlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +37,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tengen.data.records import PRO
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RULES, WHITE, RuleSet, get_rules
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT, GameMoves, allocate_positions, replay
@@ -73,6 +75,7 @@ SCHEMA: Final = pa.schema(
 
 Split = Literal["train", "test", "all"]
 Rows = NDArray[np.int64]
+Counts = dict[str, int]
 
 
 class DatasetError(ValueError):
@@ -233,7 +236,7 @@ def file_checksum(path: Path) -> str:
 
 
 def is_test(digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which games are test games, for ever: `TEST_PERCENT` of all, by a hash (splitmix64's) of the digest."""
+    """Which games are test games, the same in every dataset: `TEST_PERCENT` of all, by splitmix64 of the digest."""
     z = digests + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -315,3 +318,88 @@ def position_of(dataset: Dataset, row: int, ply: int) -> go.State:
         return state
     state = state.play(move, color)
     return state if ply == len(dataset.moves_of(row)) else state.with_to_play(dataset.move_of(row, ply)[0])
+
+
+# ------------------------------------------------------------------------------------------ statistics
+
+
+def dataset_statistics(dataset: Dataset) -> dict[str, Counts]:
+    """Tables of counts by name, each in a sensible order; `players by rank` counts both players of a game."""
+    columns = dataset.columns
+    tests = is_test(columns["digest"])
+    lengths = dataset.lengths
+    ranks = np.concatenate([columns["black_rank"], columns["white_rank"]])
+    return {
+        "games": _by_split(np.ones_like(lengths), tests),
+        "positions": _by_split(lengths, tests),
+        "board size": {f"{size}x{size}": count for size, count in _counted(columns["size"])},
+        "handicap": {_stones(number): count for number, count in _counted(columns["handicap"])},
+        "result": _results(dataset),
+        "ended": _endings(columns["margin"]),
+        "rules": _rules(dataset),
+        "players by rank": _by_rank(ranks),
+        "year": _by_year(columns["year"]),
+    }
+
+
+def _by_split(counts: Rows, tests: NDArray[np.bool_]) -> Counts:
+    return {"all": int(counts.sum()), "train": int(counts[~tests].sum()), "test": int(counts[tests].sum())}
+
+
+def rank_name(rank: int) -> str:
+    """`7d`, `12k`, `9p`, or `unknown`."""
+    if rank == 0:
+        return "unknown"
+    if rank < 0:
+        return f"{-rank}k"
+    return f"{rank - PRO}p" if rank > PRO else f"{rank}d"
+
+
+def _counted(values: NDArray[Any]) -> Iterable[tuple[int, int]]:
+    numbers, counts = np.unique(values, return_counts=True)
+    return zip(numbers.tolist(), counts.tolist())
+
+
+def _stones(number: int) -> str:
+    return "none" if number == 0 else f"{number} stone{'s' * (number > 1)}"
+
+
+def _results(dataset: Dataset) -> Counts:
+    winner, margin = dataset.columns["winner"], dataset.columns["margin"]
+    counts = {
+        "Black won": int((winner == BLACK).sum()),
+        "White won": int((winner == WHITE).sum()),
+        "draw": int(((winner == 0) & (margin == 0)).sum()),
+        "unknown": int(((winner == 0) & np.isnan(margin)).sum()),
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _endings(margin: NDArray[np.float32]) -> Counts:
+    counted = int((~np.isnan(margin)).sum())
+    return {"counted": counted, "otherwise": len(margin) - counted}
+
+
+def _rules(dataset: Dataset) -> Counts:
+    words = dataset.table.column("rules").dictionary.to_pylist()
+    found = {words[index] or "unknown": count for index, count in _counted(dataset.columns["rules"])}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _by_rank(ranks: NDArray[np.int8]) -> Counts:
+    """Strongest first, the kyus together in tens, the unknown last."""
+    counts: Counter[str] = Counter()
+    for rank, count in sorted(_counted(ranks), key=lambda item: (item[0] == 0, -item[0])):
+        tens = (-rank - 1) // 10 * 10
+        counts[f"{tens + 10}k to {tens + 1}k" if rank < 0 else rank_name(rank)] += count
+    return dict(counts)
+
+
+def _by_year(years: NDArray[np.int16]) -> Counts:
+    """Year by year, or by decade where there are many; the unknown last."""
+    by_decade = len(np.unique(years)) > 24
+    counts: Counter[str] = Counter()
+    for year, count in sorted(_counted(years), key=lambda item: (item[0] == 0, item[0])):
+        name = f"{year // 10 * 10}s" if by_decade else str(year)
+        counts[name if year else "unknown"] += count
+    return dict(counts)

@@ -8,24 +8,33 @@ An archive passes through these states, and `kill -9` between or inside them los
     manifest.json    remembered as good (`Manifest`): the next run need not read it again
 
 An archive that fails its check is fetched afresh, then in its other formats.
+
+Which archives there are stands on the site's index page, one long HTML table, newest period first, with three rows a
+period: one for each archive format. All that counts is in the links, whose file names follow a pattern:
+
+    https://dl.u-go.net/gamerecords/KGS-2016_05-19-1011-.tar.gz
+                                        period  size games  format
+
+so the parser looks at links only, and the table may be laid out, or left unclosed, as the site likes.
 """
 
-import bz2
-import gzip
+import ast
 import hashlib
 import json
-import lzma
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterable, Sequence
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from html import unescape
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import Self
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from tengen.data.archives import BrokenArchive, verify_archive
 from tengen.data.fetch import (
     DownloadError,
     PartFile,
@@ -36,11 +45,48 @@ from tengen.data.fetch import (
     fetch_page,
     open_client,
 )
-from tengen.data.kgs_index import FORMATS, INDEX_URL, Archive, choose_archives, parse_index
-from tengen.runs.files import remove_cut_off, try_lock, write_atomically
+from tengen.runs.files import sole_use, write_atomically
+
+INDEX_URL = "https://u-go.net/gamerecords/"
+
+FORMATS = ("tar.gz", "tar.bz2", "zip")
+"""The archive formats of the site, best first: tar.gz unpacks fastest, zip is twice as large."""
+
+_FILE_NAME = re.compile(
+    r"(?P<name>KGS[0-9A-Za-z]*-(?P<period>\d{4}(?:_\d{2})?)-\d{1,2}-(?P<games>\d{1,9})-)"
+    r"\.(?P<format>tar\.gz|tar\.bz2|zip)",
+    re.ASCII,
+)
+# Not `html.parser`, which takes quadratic time over unclosed tags. A comment ends at the end of the page at the latest,
+# and a value at the first quote of its kind, so nothing is read twice.
+_LINK = re.compile(
+    r"""<!--(?:[^-]++|-(?!->))*+|(?<![\w-])href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++))""", re.IGNORECASE
+)
 
 TRIES_TO_VERIFY = 2
 """How often an archive is fetched in one format before we believe that it is broken on the server."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archive of the index, in one to three formats."""
+
+    name: str
+    """The file name without its format: `KGS-2016_05-19-1011-`."""
+    period: str
+    """A year, `2015`, or a month, `2016-05`. Periods sort by time as text."""
+    games: int
+    """How many games are inside, by the file name."""
+    urls: Mapping[str, str]
+    """Where each format is, the best format first."""
+
+    @property
+    def year(self) -> int:
+        return int(self.period[:4])
+
+    def file_name(self, format: str) -> str:
+        """The name under which the archive is served and stored."""
+        return f"{self.name}.{format}"
 
 
 @dataclass(frozen=True)
@@ -225,14 +271,13 @@ class Manifest:
         """Make the folder, or open it again; FolderInUse if another process has it open."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._lock: IO[bytes] = open(folder / ".lock", "ab")
-        try:
-            self._take_lock()
-            remove_cut_off(folder)
+        with ExitStack() as stack:
+            if not stack.enter_context(sole_use(folder)):
+                raise FolderInUse(
+                    f"another process is downloading into {folder}: wait for it to end, or choose another folder"
+                )
             self.entries = read_manifest(folder)
-        except BaseException:
-            self._lock.close()
-            raise
+            self._held = stack.pop_all()
 
     def trusted(self, path: Path) -> Entry | None:
         """The entry of a file that is still as it was when it was found good, else None."""
@@ -259,7 +304,7 @@ class Manifest:
 
     def close(self) -> None:
         """Let go of the folder."""
-        self._lock.close()
+        self._held.close()
 
     def __enter__(self) -> Self:
         return self
@@ -274,13 +319,6 @@ class Manifest:
         archives = [asdict(self.entries[name]) for name in sorted(self.entries)]
         text = json.dumps({"archives": archives}, indent=1)
         write_atomically(self.folder / MANIFEST_NAME, text.encode() + b"\n")
-
-    def _take_lock(self) -> None:
-        """Hold the folder as long as it is open."""
-        if not try_lock(self._lock):
-            raise FolderInUse(
-                f"another process is downloading into {self.folder}: wait for it to end, or choose another folder"
-            )
 
 
 def read_manifest(folder: Path) -> dict[str, Entry]:
@@ -298,75 +336,86 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# -------------------------------------------------------------------------------- is an archive whole?
-# Read it to its end, checksums included, and count the game records in it.
-
-_BLOCK = 1 << 20
+# ---------------------------------------------------------------------------------------------- the index
 
 
-class BrokenArchive(ValueError):
-    """An archive that cannot be read to its end, or does not hold what its name promises."""
+def parse_index(page: bytes | str, url: str = INDEX_URL) -> list[Archive]:
+    """Read an index page: its archives in the order of the page, each once, with all their formats.
+
+    `url` is the page's own address, to which relative links refer. Links to anything else are ignored, so a page
+    without archives gives an empty list. A page that some tool saved as the repr of a Python bytes object
+    (`b'\\n<html>...'`) is read like any other.
+    """
+    found: dict[str, tuple[re.Match[str], dict[str, str]]] = {}
+    for link in _links(_as_text(page)):
+        try:
+            address = urljoin(url, link.strip())
+            parts = urlsplit(address)
+        except ValueError:  # not an address at all: "http://["
+            continue
+        match = _FILE_NAME.fullmatch(parts.path.rpartition("/")[2])
+        if match is not None and parts.scheme in ("http", "https"):
+            _, urls = found.setdefault(match["name"], (match, {}))
+            urls.setdefault(match["format"], address)
+    return [
+        Archive(
+            name, match["period"].replace("_", "-"), int(match["games"]), {f: urls[f] for f in FORMATS if f in urls}
+        )
+        for name, (match, urls) in found.items()
+    ]
 
 
-def verify_archive(path: Path, format: str, games: int) -> None:
-    """Raise BrokenArchive unless the archive is whole and holds exactly `games` records."""
-    found = count_records(path, format)
-    if found != games:
-        raise BrokenArchive(f"holds {found} games where its name promises {games}")
+def choose_archives(
+    archives: Iterable[Archive], games: int | None = None, years: tuple[int, int] | None = None
+) -> list[Archive]:
+    """The archives that a sample needs: the newest ones that together hold `games` games, all if None.
+
+    `years` is the first and the last year to take from.
+    """
+    newest_first = sorted(archives, key=lambda archive: archive.period, reverse=True)
+    if games is not None and games < 1:
+        raise ValueError(f"cannot fetch {games} games: ask for 1 or more")
+    if years is not None:
+        inside = [archive for archive in newest_first if years[0] <= archive.year <= years[1]]
+        if newest_first and not inside:
+            span = f"{newest_first[-1].year} to {newest_first[0].year}"
+            raise ValueError(f"the index has no archive of {years[0]} to {years[1]}: it goes from {span}")
+        newest_first = inside
+    chosen: list[Archive] = []
+    held = 0
+    for archive in newest_first:
+        if games is not None and held >= games:
+            break
+        chosen.append(archive)
+        held += archive.games
+    return chosen
 
 
-def count_records(path: Path, format: str) -> int:
-    """How many .sgf files an archive of format tar.gz, tar.bz2 or zip holds; BrokenArchive if it is not whole."""
-    count = {"tar.gz": _count_gzip, "tar.bz2": _count_bzip2, "zip": _count_zip}.get(format)
-    if count is None:
-        raise ValueError(f"unknown archive format {format!r}: tar.gz, tar.bz2 and zip are known")
-    try:
-        return count(path)
-    except EOFError:
-        raise BrokenArchive(f"is cut short: not a whole {format} file") from None
-    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise BrokenArchive(f"is damaged: {error}") from None
-    except (NotImplementedError, RuntimeError, UnicodeError, ValueError) as error:
-        raise BrokenArchive(f"cannot be read: {error}") from None
-    except OSError as error:
-        if error.errno is not None:  # the disk's fault, not the archive's: bz2 raises bare OSErrors
-            raise
-        raise BrokenArchive(f"is damaged: {error}") from None
+def parse_years(text: str) -> tuple[int, int]:
+    """The first and last year of `2016` or `2016-2018`; `2016-` and `-2018` leave one end open."""
+    match = re.fullmatch(r"\s*+(\d{4})?\s*+(-)?\s*+(\d{4})?\s*+", text, re.ASCII)
+    if match is None or not (match[1] or match[3]) or (match[1] and match[3] and not match[2]):
+        raise ValueError(f"not a range of years: {text[:60]!r}; write 2016, 2016-2018, 2016- or -2018")
+    first = int(match[1] or 1)
+    last = int(match[3] or (9999 if match[2] else first))
+    if last < first:
+        raise ValueError(f"the years {text!r} run backwards; write {last}-{first}")
+    return first, last
 
 
-def _count_gzip(path: Path) -> int:
-    with gzip.open(path, "rb") as stream:
-        return _count_tar(cast(IO[bytes], stream))
+def _as_text(page: bytes | str) -> str:
+    text = page.decode("utf-8", errors="replace") if isinstance(page, bytes) else page
+    text = text.removeprefix("\ufeff").strip()
+    if text[:2] in ("b'", 'b"'):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python's remarks about escapes that it does not know
+                saved = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return text  # cut short, perhaps: most links can be read even so
+        return saved.decode("utf-8", errors="replace") if isinstance(saved, bytes) else text
+    return text
 
 
-def _count_bzip2(path: Path) -> int:
-    with bz2.open(path, "rb") as stream:
-        return _count_tar(cast(IO[bytes], stream))
-
-
-def _count_tar(stream: IO[bytes]) -> int:
-    """Count while streaming; then read what follows the tar's end mark, for the checksum is behind it."""
-    records = 0
-    with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as tar:
-        for member in tar:
-            records += member.isfile() and _is_record(member.name)
-            tar.members = []  # type: ignore[attr-defined]  # it would remember every member
-    while stream.read(_BLOCK):
-        pass
-    return records
-
-
-def _count_zip(path: Path) -> int:
-    records = 0
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if not member.is_dir():
-                with archive.open(member) as stream:
-                    while stream.read(_BLOCK):
-                        pass
-                records += _is_record(member.filename)
-    return records
-
-
-def _is_record(name: str) -> bool:
-    return name.lower().endswith(".sgf")
+def _links(text: str) -> list[str]:
+    return [unescape(found[found.lastindex]) for found in _LINK.finditer(text) if found.lastindex]

@@ -5,7 +5,7 @@ A file under way is two files:
     NAME.part        the bytes that have come so far
     NAME.part.json   the server's headers of the whole file: its length, its ETag, when it was last changed
 
-The second is written before the first byte of the first. An interrupted fetch goes on from there with a Range
+The second is written before the first byte of the first. An interrupted fetch resumes there with a Range
 request (RFC 9110, section 14), guarded by If-Range: a server whose file has changed in the meantime sends it whole,
 and so does one without ranges; then we begin again. What was received is on disk at once, so `kill -9` loses
 nothing but what was still in the network.
@@ -69,7 +69,7 @@ class Watcher:
         """These are needed, some of which may be there already."""
 
     def started(self, name: str, received: int, total: int | None) -> None:
-        """A file begins, or goes on from `received` bytes; `total` is None while unknown."""
+        """A file begins, or is resumed at `received` bytes; `total` is None while unknown."""
 
     def progressed(self, name: str, received: int, total: int | None) -> None:
         """The file has so many bytes now."""
