@@ -14,8 +14,7 @@ import math
 from tengen.agents.registry import load_agent
 from tengen.games import go
 from tengen.solve.go_solver import Claim, Solver
-from tengen.solve.leaf_search import leaf_workers
-from tengen.solve.proof_tree import ProofTree
+from tengen.solve.proof_tree import ProofTree, leaf_workers
 from tengen.workers.local import ProcessWorkers, this_machine
 
 POSITIONS = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import tengen
 from tengen._kernel_cache import kernel_digest, user_cache
 
-ALLOCATING = {"check._tarjan", "check.mark_reached", "avoid_repetition.reversed_steps"}
+ALLOCATING = {"check._tarjan", "check.mark_reached", "extract.reversed_steps"}
 """The kernels that make arrays, and so count references."""
 
 _COUNTER = b"NRT_"  # how all functions of Numba's runtime that count references begin

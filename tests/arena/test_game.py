@@ -35,7 +35,7 @@ def test_resignation(load_fake: LoadFake) -> None:
         ("die", "fake ended with exit code 1"),
         ("bug", "crashed with KeyError: 'nothing' (conftest.py, line"),
         ("mute", "crashed with TypeError: "),
-        ("hang", "fake did not answer within 60 s; --seconds gives it so many more for every move"),
+        ("hang", "fake did not answer within 60 s; --seconds gives it more time for every move"),
         ("repeat:12", "illegal move C3: "),
         ("repeat:25", "illegal move: 25 is not a point of a 5x5 board"),
         ("repeat:-7", "illegal move: -7 is not a point of a 5x5 board"),

@@ -11,9 +11,8 @@ import pytest
 
 from tengen.games.microchess import variant_name, variants_path
 from tengen.solve.endgame_build import build_tables
-from tengen.solve.endgame_check import check_tables, position_fen
 from tengen.solve.endgame_index import DRAW, UNUSED, all_materials
-from tengen.solve.endgame_tables import open_table
+from tengen.solve.endgame_tables import check_tables, open_table, position_fen
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,6 @@ import pytest
 from tengen.games import microchess
 from tengen.games.microchess import RESIGN
 from tengen.solve.endgame_build import build_tables
-from tengen.solve.endgame_check import check_table, check_tables, longest_mate, position_fen
 from tengen.solve.endgame_index import Material, all_materials, look_up
 from tengen.solve.endgame_tables import (
     UNKNOWN,
@@ -16,9 +15,13 @@ from tengen.solve.endgame_tables import (
     TableFile,
     Tables,
     TableValue,
+    check_table,
+    check_tables,
     evaluate_games,
+    longest_mate,
     mistakes,
     open_table,
+    position_fen,
     table_path,
     write_table,
 )

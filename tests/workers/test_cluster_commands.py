@@ -18,8 +18,7 @@ from tengen.nets.model_file import find_model
 from tengen.solve.check import check
 from tengen.solve.extract import TableStrategy, extract
 from tengen.solve.go_solver import Claim, Solver
-from tengen.solve.leaf_search import leaf_workers
-from tengen.solve.proof_tree import ProofTree
+from tengen.solve.proof_tree import ProofTree, leaf_workers
 from tengen.workers.calls import WorkerFactory, open_workers
 from tengen.workers.local import this_machine
 from tengen.workers.ray_workers import ray_cluster

@@ -1,9 +1,9 @@
 """One game between two agents: from a starting position to a result, whatever the agents do.
 
 A game ends by its rules, by resignation, by forfeit, or at a move limit. An agent forfeits when it raises an
-error or plays an illegal move; whoever runs the match need not care. Where there is territory, dead stones are taken
-off before counting if the rules say so (a short search finds them: `search.life_and_death`), and a game at the move
-limit is counted as it stands. In other games the move limit is a draw.
+error or plays an illegal move; the match continues. Where there is territory, dead stones are taken off before
+counting if the rules say so (a short search finds them: `search.life_and_death`), and a game at the move limit is
+counted as it stands. In other games the move limit is a draw.
 """
 
 import threading
@@ -95,7 +95,7 @@ def play_game(
 
 @dataclass(frozen=True)
 class OngoingGame:
-    """A game between decisions, for whoever shows it as it goes on; `play_game` goes through it to the end."""
+    """A game between two decisions, for displays that show it move by move; `play_game` plays it to the end."""
 
     state: AnyState
     limit: int
@@ -148,7 +148,7 @@ def _decide(agent: Agent, state: AnyState, seconds: float | None) -> Decision:
         decision = agent.choose(state, seconds)
         wrong = state.why_illegal(decision.move)
     except AgentTimeoutError as error:
-        raise _Fault(f"{error}; --seconds gives it so many more for every move") from error
+        raise _Fault(f"{error}; --seconds gives it more time for every move") from error
     except AgentError as error:
         raise _Fault(str(error)) from error
     except Exception as error:  # an agent is a guest: its bugs cost it the game, not us the match

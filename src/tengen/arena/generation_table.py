@@ -8,7 +8,7 @@ Files are replaced whole after each row, so that a table can be stopped at any t
 numbers of its own: its result is the same whatever else is played.
 
 Generations play greedily, in lock-step (`play_pairs`). That is deterministic, so that every game begins with random
-moves (two in the Simple-Go lecture), the same ones for a pair and a seed whoever else plays.
+moves (two in the Simple-Go lecture), the same ones for a pair and a seed, whatever else is played.
 """
 
 import json
@@ -43,10 +43,10 @@ class TableSettings:
     games: int = 1000
     """Games of each pair."""
     random_moves: int = 2
-    """With which each of them begins."""
+    """Random moves that each game begins with."""
     seed: int = 1
     komi: float = float("nan")
-    """Not a number: that of the run."""
+    """NaN: that of the run."""
 
     def __post_init__(self) -> None:
         if self.games < 1:
@@ -66,7 +66,7 @@ class GenerationTable:
     """The first player's."""
 
     def score(self, first: int, second: int) -> float:
-        """The first player's points a game; not a number where it is not known."""
+        """The first player's points per game; NaN where it is not known."""
         result = self.pairs.get((first, second))
         return result.mean if result else float("nan")
 

@@ -2,7 +2,7 @@
 
 Positions come from games that the agent plays against itself, a share of all moves being random, so that both good and
 strange positions occur. Of every game one position is taken. A position counts if it is won for the player to move, and
-if the solver can also tell who has won after the agent's move; it is thrown away if that is the opponent then.
+if the solver can also decide the position after the agent's move; it is thrown away if the opponent wins then.
 
 The solver looks at positions without the moves behind them: superko counts from there on. It counts finished games with
 all stones alive, so measure agents that leave dead stones on the board under rules where they must not (simple-go,
@@ -37,7 +37,7 @@ class Mistakes:
     sampled: int
     """Positions taken from games."""
     undecided: int
-    """Positions of which the solver could not tell who has won, before or after the move."""
+    """Positions that the solver could not decide, before or after the move."""
     won: int
     """Positions that were won for the player to move, and decided after its move."""
     thrown_away: tuple[Mistake, ...]
@@ -65,7 +65,7 @@ def find_mistakes(
     seed: int = 1,
     report: Callable[[int], None] = lambda done: None,
 ) -> Mistakes:
-    """Sample so many positions after at least `from_move` moves, and hold the agent's moves against the solver.
+    """Sample `positions` positions after at least `from_move` moves, and compare the agent's moves with the solver.
 
     `nodes`: how much the solver may search for each verdict. `noise`: the share of random moves in the games.
     """
@@ -106,12 +106,12 @@ def _sample(agent: Agent, start: go.State, from_move: int, noise: float, rng: np
 
 
 def winner_by(solver: Solver, state: go.State, nodes: int) -> int | None:
-    """Who has won; None if the solver cannot tell."""
+    """The winner; None if the solver cannot decide."""
     return winner_of(state) if state.is_over else solver.verdict(state, nodes).winner
 
 
 def winner_of(state: go.State) -> int | None:
-    """Who has won a finished game, with all stones alive where it was counted."""
+    """The winner of a finished game, with all stones alive where it was counted."""
     if state.end_reason != "score":
         return state.winner()
     margin = state.score(dead=())
@@ -125,7 +125,7 @@ class WonGame:
     opening: go.State
     end: go.State
     player: int
-    """Whom the agent played: who had won the opening."""
+    """The colour of the agent, which the solver gave the opening to."""
     mistake: Mistake | None
     """The agent's move in the last position that the solver gave to it, if the agent did not win."""
 
@@ -146,7 +146,7 @@ def play_won_games(
     opening: tuple[int, int] = (6, 12),
     seed: int = 1,
 ) -> Iterator[WonGame]:
-    """So many games after `opening` (from, to) random moves; the agent plays whom the solver calls the winner.
+    """`games` games after `opening` (from, to) random moves; the agent plays the colour that wins by the solver.
 
     Openings that the solver cannot decide within `nodes` are left out.
     """

@@ -1,6 +1,6 @@
 """The folder of a match: its settings, a line per finished game, and the games themselves.
 
-    match.toml       what is played; a folder belongs to one match for ever
+    match.toml       what is played; a folder belongs to one match only
     results.jsonl    one GameResult per line, in the order in which games ended
     games/0007.sgf   the record of game 7 (.pgn for Microchess), written before its line
 

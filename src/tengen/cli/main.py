@@ -61,7 +61,7 @@ COMMANDS = {
     "tournament": "tournament",
     "explain": "analyse",
     "analyse": "analyse",
-    "perft": "perft",
+    "perft": "play",
     "agents": "models",
     "warm-up": "engines",
     "solve": "solve",

@@ -21,13 +21,13 @@ _LINE_PLIES = 24  # of the line of best play that is shown
 
 GameArgument = Annotated[str, typer.Argument(metavar="[GAME]", help="The game: microchess.")]
 Folder = Annotated[Path | None, typer.Option(help="Folder of the tables; your cache folder if not given.")]
-Step = Annotated[bool, typer.Option(help="Whether pawns may begin with two steps.")]
+Step = Annotated[bool, typer.Option(help="Tables for games with or without the double step of pawns.")]
 Threads = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Threads; one per CPU if not given.")]
 
 
 def build(
     game: GameArgument = "microchess",
-    pieces: Annotated[int, typer.Option(min=3, max=5, help="Up to how many pieces, kings included.")] = 5,
+    pieces: Annotated[int, typer.Option(min=3, max=5, help="Most pieces on the board, kings included.")] = 5,
     out: Annotated[
         Path | None,
         typer.Option("--folder", "--out", "-o", help="Folder for the tables; your cache folder if not given."),
@@ -35,7 +35,7 @@ def build(
     double_step: Step = True,
     workers: Threads = None,
 ) -> None:
-    """Solve every endgame with up to so many pieces: the winner, and the number of moves.
+    """Solve every endgame with up to --pieces pieces: the winner, and the moves to mate.
 
     About a minute of work and 20 MB for five pieces. [bold]Run the same command to resume[/bold] a stopped build.
 
@@ -86,15 +86,17 @@ def check(
     game: GameArgument = "microchess",
     pieces: Annotated[
         int | None,
-        typer.Option(min=3, max=5, help="Up to how many pieces, kings included; all that are there if not given."),
+        typer.Option(
+            min=3, max=5, help="Most pieces on the board, kings included; all tables that are there if not given."
+        ),
     ] = None,
     folder: Folder = None,
     double_step: Step = True,
     workers: Threads = None,
 ) -> None:
-    """Check that every value follows from those one move on, by the rules of the game, and show the longest mates.
+    """Check every value against the values after each move, by the rules of the game; show the longest mates.
 
-    All positions of all tables are checked, about a minute for five pieces. If none is at fault, the tables are right.
+    All positions of all tables are checked, about a minute for five pieces. If none is wrong, the tables are right.
 
     Example: [cyan]tengen tables check microchess --pieces 4[/cyan]
     """
@@ -103,9 +105,8 @@ def check(
 
     _only_microchess(game)
 
-    from tengen.solve.endgame_check import check_tables
     from tengen.solve.endgame_index import all_materials
-    from tengen.solve.endgame_tables import Tables
+    from tengen.solve.endgame_tables import Tables, check_tables
 
     tables = Tables.open(folder, double_step)
     pieces = max(3, tables.pieces) if pieces is None else pieces
@@ -141,7 +142,8 @@ def show(
 ) -> None:
     """Show the value of a position, its moves from best to worst, and best play from there.
 
-    With the name of a material: how many of its positions are won, and the longest mate. With nothing: all in short.
+    With the name of a material: how many of its positions are won, and the longest mate. Without an argument: a summary
+    of all tables.
 
     [bold]Examples[/bold]
 
@@ -170,7 +172,7 @@ def show(
 
 
 def _show_material(console: "Console", tables: "Tables", material: "Material") -> None:
-    from tengen.solve.endgame_check import longest_mate
+    from tengen.solve.endgame_tables import longest_mate
 
     if not material.has_table:
         console.print(f"{material.name} is {material.turned.name} with the colours swapped:")
@@ -219,7 +221,7 @@ def judge(
 ) -> None:
     """Count how often each player threw away a win or a draw in positions of the tables.
 
-    Games under other rules than standard are left out, for the tables hold for those alone.
+    Games under other rules than standard are left out, because the tables are only for those.
 
     Example: [cyan]tengen tables judge matches/zero-vs-fairy-stockfish-1f2e3d4c[/cyan]
     """
@@ -307,5 +309,6 @@ def _show_facts(console: "Console", facts: "list[TableFacts]", double_step: bool
 
 
 tables = group(
-    "Make and ask exact endgame tables of Microchess.", {"build": build, "check": check, "show": show, "judge": judge}
+    "Build, check and query exact endgame tables of Microchess.",
+    {"build": build, "check": check, "show": show, "judge": judge},
 )

@@ -1,4 +1,4 @@
-"""The file of a proof: for every position that its player can meet, the move that proves the statement.
+"""The file of a proof: for every position that its player can come to, the move that proves the statement.
 
 | tensor | what it holds |
 |---|---|

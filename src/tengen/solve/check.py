@@ -2,7 +2,7 @@
 
 Every entry is looked at (`solve.check_positions`): its move must be legal, and after it every move of the opponent must
 lead to another entry, or to where the statement holds: the game is over with the margin, or enough points are safe (the
-proof is in docs/solver.md). So whoever follows the entries never meets a position without a move.
+proof is in docs/solver.md). So a player who follows the entries never comes to a position without a move.
 
 Superko, and that lines end, come last. Superko asks what stood on the board before, so it matters only where steps lead
 back to the same stones, that is within a strongly connected set of boards; a line that leaves such a set never returns.
@@ -100,7 +100,7 @@ def check_start(certificate: Certificate, question: Question) -> list[int]:
 
 
 class RepetitionError(ValueError):
-    """Superko spoils a strategy, or there are too many lines to tell."""
+    """Superko spoils a strategy, or there are too many lines to check."""
 
 
 # ---------------------------------------------------------------------------- lines that can come back

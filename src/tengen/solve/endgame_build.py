@@ -439,7 +439,7 @@ def _may_castle(board, count, black, rights, occupied):  # type: ignore[no-untyp
 # ------------------------------------------------ moves of a handful of pieces, forwards and backwards
 # The pieces are in *slots*: slot 0 holds White's king, slot 1 Black's, then come the others; `pieces` and `squares` are
 # int64[5]. Occupied squares are bits of a uint32. This is apart from `games/microchess/moves.py` on purpose: the tables
-# are solved with these moves and checked with those (`solve.endgame_check`), so that each tests the other.
+# are solved with these moves and checked with those (`endgame_tables.check_tables`), so that each tests the other.
 
 MAX_LISTED = 64  # more than five pieces have moves
 _LINES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))  # files, ranks

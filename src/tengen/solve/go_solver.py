@@ -1,4 +1,4 @@
-"""Who wins a position of Go by force: `solve`, and `Solver` for many questions about one game.
+"""The winner of a position of Go by force: `solve`, and `Solver` for many positions of one game.
 
 A *claim* is that a player forces a margin of at least so many points. A solver tries to prove claims by `dfpn`. A
 position is solved when "Black wins" or "White wins" is proven. It may happen that neither can be: then who wins depends
@@ -21,7 +21,7 @@ from tengen.solve.certificate import mark_of
 from tengen.solve.retrograde import Position, Solution
 from tengen.solve.transposition_table import new_table
 
-SLICE: Final = 100_000  # nodes between two moments at which Ctrl-C is heard
+SLICE: Final = 100_000  # nodes between two checks for Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Solver:
         return Verdict(winner, draws, winner is None, self.nodes - before, time.perf_counter() - started)
 
     def prove(self, state: go.State, claim: Claim, nodes: int | None = None) -> bool | None:
-        """Whether a claim is true; None if `nodes` were not enough. False only says that this way cannot prove it."""
+        """Whether a claim is true; None if `nodes` were not enough. False only means that this way cannot prove it."""
         self._check(state)
         work = dfpn.new_workspace()
         work.nodes[0, : dfpn.KEY + 1] = node_of(state, claim)

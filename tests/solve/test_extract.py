@@ -7,9 +7,16 @@ import pytest
 
 from tengen.games import go
 from tengen.games.go.rules import get_rules
-from tengen.solve.avoid_repetition import Option, _with, avoid_repetition, escaping_moves, reversed_steps
 from tengen.solve.check_positions import check_entries, question_of
-from tengen.solve.extract import SolutionStrategy, extract
+from tengen.solve.extract import (
+    Option,
+    SolutionStrategy,
+    _with,
+    avoid_repetition,
+    escaping_moves,
+    extract,
+    reversed_steps,
+)
 from tengen.solve.go_solver import Claim, Node
 from tengen.solve.retrograde import solve_board
 
