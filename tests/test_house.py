@@ -80,3 +80,9 @@ def imports(path: Path) -> set[str]:
 def test_only_one_place_counts_cores() -> None:
     """`_machine.cores` respects the affinity of the process, which `os.cpu_count` does not."""
     assert [path.name for path in SOURCES if "cpu_count" in path.read_text()] == ["_machine.py"]
+
+
+def test_folders_are_made_so_that_they_survive_a_power_cut() -> None:
+    """By `runs.files.make_folder`, but for caches and the secret of the page, which are made again."""
+    made_again = {"_kernel_cache.py", "guard.py", "sent_files.py"}
+    assert {path.name for path in SOURCES if ".mkdir(" in path.read_text()} == {"files.py", *made_again}

@@ -93,7 +93,7 @@ def images(recording: Recording, target: Path, count: int, seed: int) -> Iterato
     """So many folders that a power cut may have left, in turn in the same place, each with its moment."""
     rng = random.Random(seed)
     for number in range(count):
-        moment = recording.moments[number % len(recording.moments)]
+        moment = recording.moments[number * len(recording.moments) // count]
         _remove(target)
         _write(moment, moment.root, target, rng, ("sure", "new", "mixed", "mixed")[rng.randrange(4)])
         yield target, moment

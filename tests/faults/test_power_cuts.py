@@ -14,7 +14,8 @@ from tengen.runs.arrays import load_arrays, save_arrays
 from tengen.runs.folder import RunDirectory, read_metrics
 from tengen.solve.endgame_index import Material, layout_of
 from tengen.solve.endgame_tables import open_table, write_table
-from tengen.web.storage import PlayedGame, StoredGames, new_id
+from tengen.web.storage import PlayedGame, StoredGames, StoredStudies, new_id
+from tengen.web.study import read_study
 
 from ..data.packed_games import records, tar
 from .power import Recording, images, recorded
@@ -75,6 +76,25 @@ def test_the_games_of_the_page(tmp_path: Path, count: int) -> None:
         for name, moves in moment.done.items():
             found = StoredGames(folder).load(name).state.move_number
             assert moves <= found <= moves + 1, f"{moment.number}: {moment.what}"
+
+
+def test_the_studies_of_the_page(tmp_path: Path, count: int) -> None:
+    """The first of them makes a folder of its own."""
+    out, image = tmp_path / "games", tmp_path / "image"
+    out.mkdir()
+    saved: dict[str, int] = {}
+    with recorded(out, lambda: dict(saved)) as recording:
+        stored = StoredStudies(out / "studies")
+        for name in (new_id(), new_id()):
+            study = read_study("(;SZ[5];B[cc](;W[dd])(;W[ee]))")
+            for move in ("A1", "B1", "C1"):
+                study.play(1, move)
+                stored.save(name, study)
+                saved[name] = len(study.nodes)
+    for folder, moment in images(recording, image, count, seed=6):
+        for name, nodes in moment.done.items():
+            found = len(StoredStudies(folder / "studies").load(name).nodes)
+            assert nodes <= found <= nodes + 1, f"{moment.number}: {moment.what}"
 
 
 def test_checkpoints_and_metrics_of_a_run(tmp_path: Path, count: int) -> None:

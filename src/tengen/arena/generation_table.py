@@ -27,7 +27,7 @@ from tengen.arena.tournament_report import as_csv
 from tengen.games.batch import BatchedGame
 from tengen.games.game import get_game, open_batch
 from tengen.games.state import Options
-from tengen.runs.files import write_atomically
+from tengen.runs.files import make_folder, write_atomically
 from tengen.search.generations import GenerationValues, find_generation, generation_numbers
 from tengen.search.leaves import LeafEvaluation
 from tengen.search.lockstep import ValuePlay, final_results, play_in_lockstep
@@ -123,7 +123,7 @@ def play_table(
         for first in table.generations
     }
     wanted = {first: pairs for first, pairs in wanted.items() if pairs}
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     if wanted:
         loaded = {number: GenerationValues(find_generation(run, number), streams=workers) for number in numbers}
         batch = open_batch(options, max(values.encoder.past for values in loaded.values()))

@@ -251,7 +251,9 @@ def margins(
         side = "at least" if color == rules_of_go.BLACK else "at most"
         console.print(f"{name.title()}      Black's margin is {side} {bounds[-1]}")
         if out is not None and claim.margin > -(size**2):
-            out.mkdir(parents=True, exist_ok=True)
+            from tengen.runs.files import make_folder
+
+            make_folder(out)
             strategy = (
                 TableStrategy(solver, claim)
                 if solution is None
@@ -398,7 +400,7 @@ def generations(
     import matplotlib  # noqa: F401  so that it is not missed after the games
     from rich.console import Console
 
-    from tengen.runs.files import write_atomically
+    from tengen.runs.files import make_folder, write_atomically
 
     say_if_cold()
 
@@ -419,7 +421,7 @@ def generations(
     console = Console(highlight=False)
     console.print(_mistakes_table(measured))
     folder = run / "crosstable" if out is None else out
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_atomically(folder / "mistakes.csv", _mistakes_csv(measured))
     picture = draw_mistakes(dict(zip([0, *numbers], measured.values())), get_game(options.game).describe(options))
     write_atomically(folder / "mistakes.png", picture)
@@ -511,7 +513,7 @@ def hold(
     from rich.console import Console
     from rich.table import Table
 
-    from tengen.runs.files import write_atomically
+    from tengen.runs.files import make_folder, write_atomically
 
     if opening[0] > opening[1]:
         raise typer.BadParameter(f"{opening[0]} {opening[1]}: give the smaller number first", param_hint="--opening")
@@ -528,7 +530,7 @@ def hold(
     solver = Solver(size, start.rules, memory)
     table = Table("agent", "games", "won", "not won", "share won", "95%")
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
 
     def show(progress: Progress, spec: str, number: int, game: "WonGame") -> None:
         """Report a game that should have been won, as soon as it is over."""

@@ -45,7 +45,7 @@ from tengen.data.fetch import (
     fetch_page,
     open_client,
 )
-from tengen.runs.files import sole_use, write_atomically
+from tengen.runs.files import make_folder, sole_use, write_atomically
 
 INDEX_URL = "https://u-go.net/gamerecords/"
 
@@ -269,7 +269,7 @@ class Manifest:
 
     def __init__(self, folder: Path) -> None:
         """Make the folder, or open it again; FolderInUse if another process has it open."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.folder = folder
         with ExitStack() as stack:
             if not stack.enter_context(sole_use(folder)):

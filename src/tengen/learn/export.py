@@ -42,6 +42,7 @@ from tengen.nets.model_file import (
 )
 from tengen.nets.openvino_evaluator import agreement, apart, calibrate
 from tengen.nets.registry import network_kinds
+from tengen.runs.files import make_folder
 from tengen.runs.folder import METRICS_FILE, read_metrics
 
 Report = Callable[[str, float], None]
@@ -93,7 +94,7 @@ def export_model(
         write_tensors(draft, tensors, card, half=True)
         if games and player_of(card):
             training["smoke"] = smoke_match(draft, opponent, games, report)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_tensors(target, tensors, card, half=True)
     return target, card
 

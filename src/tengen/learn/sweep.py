@@ -24,7 +24,7 @@ from tengen.learn.report import draw_sweep
 from tengen.learn.settings import SupervisedConfig
 from tengen.learn.supervised import check_config, learn_supervised
 from tengen.nets.registry import describe_network, parse_network
-from tengen.runs.files import write_atomically
+from tengen.runs.files import make_folder, write_atomically
 from tengen.runs.folder import read_metrics
 from tengen.runs.progress import RunProgress
 
@@ -98,7 +98,7 @@ def run_sweep(
     on_progress: Callable[[str, RunProgress], None] = lambda name, progress: None,
 ) -> list[SweepResult]:
     """Make or resume all runs, and write the outcome after each; the best first."""
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     finished: dict[str, SweepResult] = {}
     diverged: list[str] = []
     for name, config in points.items():

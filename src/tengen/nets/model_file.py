@@ -25,7 +25,7 @@ import tengen
 from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
 from tengen.runs.arrays import checksum_of
-from tengen.runs.files import write_atomically
+from tengen.runs.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
     from tengen.nets.network import Network
@@ -228,7 +228,7 @@ def write_tensors(
     metadata = {key: json.dumps(_plain(value)) for key, value in dataclasses.asdict(card).items()}
     metadata[_MARK] = str(FORMAT)
     metadata[_CHECKSUM] = checksum_of(metadata, stored)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(Path(path).parent)
     write_atomically(Path(path), safetensors.numpy.save(stored, metadata))
 
 

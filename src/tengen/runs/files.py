@@ -50,10 +50,10 @@ def move_into_place(source: Path, target: Path) -> None:
     _sync_folder(target.parent)
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it, so that they are there after a power cut."""
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, so that they are there after a power cut. `mode`: who may use it, if new."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode, parents=True, exist_ok=True)
     for folder in reversed(missing):
         _sync_folder(folder.parent)
 

@@ -26,6 +26,7 @@ from rich.text import Text
 from tengen.agents.agent import Agent, AgentError, Decision, Trained
 from tengen.games.game import AnyGame, Record, game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
+from tengen.runs.files import make_folder
 
 _HINTS: Final = 3
 _SESSIONS: Final = {
@@ -401,7 +402,7 @@ class GameSession(Generic[State]):
         if self._keep_in is None or self.state is self._saved or self.state.previous is None:
             return ""
         try:
-            self._keep_in.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._keep_in.parent)
             self._write(self._keep_in)
             self._kept = True
         except OSError as error:

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tengen._processes import end_all
-from tengen.runs.files import sole_use
+from tengen.runs.files import make_folder, sole_use
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
 
@@ -72,7 +72,7 @@ def run(config: WebConfig, host: str, port: int, browser: bool) -> None:
         h11_max_incomplete_event_size=65_536,
     )
     logging.getLogger("uvicorn.error").addFilter(_is_no_bad_text)
-    config.state.mkdir(parents=True, exist_ok=True, mode=0o700)  # who plays here is nobody else's business
+    make_folder(config.state, 0o700)  # who plays here is nobody else's business
     with listener, sole_use(config.state) as alone:
         if not alone:
             raise ValueError(

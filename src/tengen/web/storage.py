@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tengen.games.game import AnyGame, Record, game_of, get_game
 from tengen.games.state import RESIGN, other_player
-from tengen.runs.files import write_atomically
+from tengen.runs.files import make_folder, write_atomically
 from tengen.search.life_and_death import describe_count
 from tengen.serve.review import PositionEstimate
 from tengen.web.clocks import GameClock
@@ -115,7 +115,7 @@ class StoredGames:
 
     def save(self, played: PlayedGame) -> None:
         """Write a game whole, or not at all."""
-        self._make_folder()
+        make_folder(self._folder, 0o700)  # who plays here is nobody else's business
         path = self._path(played.id)
         write_atomically(path, json.dumps(game_as_json(played), ensure_ascii=False).encode())
         with self._lock:
@@ -159,10 +159,6 @@ class StoredGames:
             by_visitor.setdefault(str(_fields_of(path).get("visitor", "")), []).append(path)
         for _ in range(len(files) - most):
             max(by_visitor.values(), key=len).pop().unlink(missing_ok=True)
-
-    def _make_folder(self) -> None:
-        if not self._folder.is_dir():
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.json"), key=_age, reverse=True)
@@ -272,7 +268,7 @@ class StoredStudies:
 
     def save(self, name: str, study: Study) -> None:
         """Write a study whole, or not at all."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         write_atomically(self._path(name), json.dumps(study_as_json(name, study), ensure_ascii=False).encode())
 
     def load(self, name: str) -> Study:
