@@ -6,8 +6,7 @@ import numpy as np
 
 from tengen.agents.agent import Decision
 from tengen.games.game import game_of
-from tengen.games.go import PASS
-from tengen.games.state import AnyState
+from tengen.games.state import PASS, AnyState
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ def show(
     [cyan]tengen data show datasets/kgs --game 1234 --svg board.svg[/cyan]
     """
     from tengen.data.dataset import Dataset, DatasetError, position_of
-    from tengen.games.go.coordinates import board_svg
+    from tengen.games.game import game_of
 
     dataset = Dataset.open(folder)
     length = len(dataset.moves_of(game))
@@ -257,7 +257,7 @@ def show(
         raise DatasetError(f"game {game} has no position after {ply} moves: give 0 to {length}")
     state = position_of(dataset, game, ply)
     if svg is not None:
-        svg.write_text(board_svg(state), encoding="utf-8")
+        svg.write_text(game_of(state).picture(state), encoding="utf-8")
         typer.echo(f"Wrote {svg}")
         return
     typer.echo("\n".join(str(state).splitlines()[:-1]))  # without its last line, which scores by the rules

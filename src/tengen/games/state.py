@@ -2,7 +2,8 @@
 the game.
 
 In every game player 1 moves first and player 2 second; 0 is nobody. (In Go 1 is Black, in Microchess White.)
-A move is an integer that means something to its own game alone, but RESIGN is the same in all.
+A move is an integer that means something to its own game alone, but RESIGN is the same in all, and PASS in those with
+territory.
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +16,7 @@ from tengen.runs.files import SettingValue
 NOBODY: Final = 0
 FIRST: Final = 1
 SECOND: Final = 2
+PASS: Final = -1
 RESIGN: Final = -2
 
 

@@ -19,12 +19,11 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from tengen.games.go.board import BLACK, MAX_SIZE, MIN_SIZE, WHITE
+from tengen.games.state import PASS as PASS
+from tengen.games.state import RESIGN as RESIGN
 
 if TYPE_CHECKING:
     from tengen.games.go.state import State
-
-PASS: Final = -1
-RESIGN: Final = -2
 
 GTP_COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _SGF_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
