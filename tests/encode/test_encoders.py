@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tengen.encode import Encoder, EncoderError, encoder_names, get_encoder
 from tengen.games import go
+from tengen.games.game import get_game
 from tengen.games.go import BLACK, PASS, WHITE, from_gtp
 from tengen.games.go.positions import allocate_positions, positions_of, replay
 from tengen.games.symmetry import SYMMETRIES, transform_array, transform_move
@@ -205,6 +206,16 @@ def test_states_of_several_sizes_or_none_are_refused() -> None:
         get_encoder("simple").encode([go.State.new(5), go.State.new(9)])
     with pytest.raises(EncoderError, match="no state"):
         get_encoder("simple").encode([])
+
+
+def test_positions_of_another_game_are_refused() -> None:
+    starts = {game: get_game(game).start() for game in ("go", "microchess", "tictactoe")}
+    for name in ("zero", "microchess", "tictactoe"):
+        encoder = get_encoder(name)
+        for game, start in starts.items():
+            if game != encoder.game:
+                with pytest.raises(EncoderError, match=f"the encoder {name} shows positions of {encoder.game} only"):
+                    encoder.encode([start])
 
 
 @pytest.mark.parametrize(
