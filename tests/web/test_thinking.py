@@ -143,3 +143,26 @@ def test_coming_back_as_somebody_else_starves_nobody() -> None:
 
     asyncio.run(play())
     assert order[:60].count("stays") >= 3
+
+
+def test_a_job_that_takes_very_long_keeps_nobody_from_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But at most so many of them at once."""
+    monkeypatch.setattr(thinking_module, "_LONG", 0.0)
+    monkeypatch.setattr(thinking_module, "_MOST_LONG", 2)
+
+    async def play() -> None:
+        thinking, gate = Thinking(1), threading.Event()
+        compiling = [asyncio.create_task(thinking.run(owner, gate.wait)) for owner in range(2)]
+        assert await thinking.run("somebody", lambda: "a move") == "a move"
+        compiling += [asyncio.create_task(thinking.run(owner, gate.wait)) for owner in range(2, 5)]
+        while thinking.waiting > 2:
+            await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert thinking.waiting == 2 and thinking._long == 2 and thinking._running == 1
+        gate.set()
+        await asyncio.gather(*compiling)
+        assert thinking._long == 0 and thinking._running == 0
+        thinking.close()
+
+    asyncio.run(play())

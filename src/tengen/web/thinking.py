@@ -1,8 +1,9 @@
 """Thinking off the event loop: a few threads that all who play here share, and the agents that think in them.
 
 Everybody has a queue of their own, and the next job is that of whoever has used the least time of the threads
-lately: one who asks for a lot waits for their own jobs alone. Waiting counts too, so that nobody waits for ever. The
-more people wait, the less each move may take (`share`). The server has two sets of threads, so that moves of games do
+lately: one who asks for a lot waits for their own jobs alone. Waiting counts too, so that nobody waits for ever. A job
+that takes very long, say because it compiles what an agent needs, does not keep others from beginning. The more people
+wait, the less each move may take (`share`). The server has two sets of threads, so that moves of games do
 not wait for analyses and long records.
 
 Loaded agents are borrowed. A few serve many games: most of a game is waiting. A borrower gets the agent that served it
@@ -30,6 +31,8 @@ ROUND: Final = 10.0
 _LEAST: Final = 0.05
 _MOST_WAITING: Final = 8  # jobs of one owner
 _EXPECTED: Final = 1.0  # seconds that a job is taken for until it has ended
+_LONG: Final = 4.0  # seconds after which a job has another thread begin beside it
+_MOST_LONG: Final = 6  # such jobs
 _HALF_LIFE: Final = 10.0  # seconds
 _PER_SECOND: Final = 0.02  # seconds of use that a second of waiting makes good
 _NOTHING: Final = 0.01  # seconds
@@ -71,7 +74,8 @@ class Thinking:
     def __init__(self, threads: int | None = None, name: str = "thinking") -> None:
         """`threads`: as many as this process may use cores, if not given."""
         self._threads = threads or cores()
-        self._pool = ThreadPoolExecutor(self._threads, name)
+        self._pool = ThreadPoolExecutor(self._threads + _MOST_LONG, name)
+        self._long = 0  # jobs that run besides
         self._queues: dict[Hashable, _Queue] = {}
         self._running = 0
 
@@ -115,9 +119,19 @@ class Thinking:
             asyncio.get_running_loop().create_task(self._do(job, future, queue))
 
     async def _do(self, job: Callable[[], Any], future: "asyncio.Future[Any]", queue: _Queue) -> None:
-        began = time.monotonic()
+        loop, began, is_long = asyncio.get_running_loop(), time.monotonic(), False
+
+        def let_others_begin() -> None:
+            nonlocal is_long
+            if self._long < _MOST_LONG:
+                is_long = True
+                self._long += 1
+                self._running -= 1
+                self._start_next()
+
+        limit = loop.call_later(_LONG, let_others_begin)
         try:
-            result = await asyncio.get_running_loop().run_in_executor(self._pool, job)
+            result = await loop.run_in_executor(self._pool, job)
         except Exception as error:
             if not future.cancelled():
                 future.set_exception(error)
@@ -125,10 +139,14 @@ class Thinking:
             if not future.cancelled():
                 future.set_result(result)
         finally:
+            limit.cancel()
+            if is_long:
+                self._long -= 1
+            else:
+                self._running -= 1
             now = time.monotonic()
             queue.use(now - began - _EXPECTED, now)
             queue.running -= 1
-            self._running -= 1
             self._forget_idle(now)
             self._start_next()
 
