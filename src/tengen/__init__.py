@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tengen import envs as envs
+    from tengen import testing as testing
+    from tengen._plugins import register as register
     from tengen.agents.agent import Agent as Agent
     from tengen.agents.agent import Decision as Decision
     from tengen.agents.analysis import Analysis as Analysis
@@ -27,17 +29,22 @@ if TYPE_CHECKING:
     from tengen.encode.encoder import Encoder as Encoder
     from tengen.encode.encoder import get_encoder as get_encoder
     from tengen.games import go as go
+    from tengen.games import kernels as kernels
     from tengen.games import microchess as microchess
     from tengen.games import tictactoe as tictactoe
     from tengen.games.batch import BatchedGame as BatchedGame
+    from tengen.games.board_game import BoardGame as BoardGame
     from tengen.games.game import Game as Game
     from tengen.games.game import game_names as game_names
     from tengen.games.game import get_game as get_game
     from tengen.games.state import AnyState as AnyState
+    from tengen.games.state import Options as Options
+    from tengen.games.symmetry import square_symmetries as square_symmetries
     from tengen.learn.reinforce import learn_reinforce as learn_reinforce
     from tengen.learn.supervised import learn_supervised as learn_supervised
     from tengen.learn.value import learn_value as learn_value
     from tengen.learn.zero import learn_zero as learn_zero
+    from tengen.nets import layers as layers
     from tengen.nets.evaluator import Evaluator as Evaluator
     from tengen.nets.evaluator import Model as Model
     from tengen.nets.evaluator import load_model as load_model
@@ -101,6 +108,13 @@ _PLACES = {
     "SearchRule": "tengen.search.rule:SearchRule",
     "Trees": "tengen.search.tree:Trees",
     "envs": "tengen.envs",
+    "register": "tengen._plugins:register",
+    "BoardGame": "tengen.games.board_game:BoardGame",
+    "Options": "tengen.games.state:Options",
+    "kernels": "tengen.games.kernels",
+    "square_symmetries": "tengen.games.symmetry:square_symmetries",
+    "layers": "tengen.nets.layers",
+    "testing": "tengen.testing",
 }
 """Where each public name is: a module, or what is in it after the colon."""
 

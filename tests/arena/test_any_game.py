@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import tengen
+from tengen import _plugins
 from tengen.arena.match import Match, run_match
 from tengen.cli.main import app
 from tengen.games import game as registry
-from tengen.games.game import register
 
 from ..tiny_game import Nim, NimOptions
 
@@ -20,7 +21,8 @@ def nim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(registry, "_LOADED", dict(registry._LOADED))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "100")
-    register(Nim())
+    monkeypatch.setitem(_plugins._known, "game", dict(_plugins._known["game"]))
+    tengen.register("game", "nim")(Nim())
 
 
 def test_a_match(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO, Any, Final
 
+from tengen._plugins import plugin_files
 from tengen._text import one_line, printable
 from tengen.agents.agent import AgentError, AgentTimeoutError, Decision
 from tengen.agents.analysis import Analysis, MoveAnalysis, Watcher, over
@@ -61,7 +62,8 @@ class PythonFileAgent(ForeignEngine["_HostProcess"]):
         super().__init__(sys.executable, "", settings.limit)
         self.name = path.name + (f":{name}" if name else "")
         seed = "" if settings.seed is None else str(settings.seed)
-        self._argv = [sys.executable, "-m", "tengen.agents.python_host", str(file), name, seed, str(settings.memory)]
+        given = [str(file), name, seed, str(settings.memory), *plugin_files()]
+        self._argv = [sys.executable, "-m", "tengen.agents.python_host", *given]
         self._loaded = False
 
     def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Final
 
+from tengen._plugins import load_plugins
 from tengen._text import one_line
 from tengen.agents.own import OwnAgent
 from tengen.games.game import get_game
@@ -207,7 +208,8 @@ def _no_exit(code: int = 0) -> None:
 
 def main() -> None:
     """Answer requests until the last one, or until the other side has gone."""
-    file, name, seed, megabytes = sys.argv[1:5]
+    file, name, seed, megabytes, *plugins = sys.argv[1:]
+    load_plugins(plugins)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

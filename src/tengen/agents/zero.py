@@ -29,7 +29,7 @@ from tengen.games.state import AnyState
 from tengen.search.gumbel import Gumbel, GumbelParameters
 from tengen.search.leaves import KnownPositions, LeafEvaluation, Leaves, NetworkEvaluation
 from tengen.search.puct import Puct, PuctParameters
-from tengen.search.rule import SearchRule
+from tengen.search.rule import SearchRule, own_rule
 from tengen.solve.endgame_index import MAX_PIECES
 from tengen.solve.endgame_tables import UNKNOWN, Tables
 
@@ -64,10 +64,16 @@ class ZeroSettings(_ZeroSearch):
     exploration: float = PuctParameters().exploration
     threads: int = 1
     """How many threads search one tree; 0: as many as this process may use cores, up to 8."""
+    rule_name: str = ""
+    """A search rule that a plugin has registered, in place of PUCT."""
+
+    aliases: ClassVar[dict[str, str]] = {"rule": "rule_name"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.thread_count()
+        if self.rule_name:
+            own_rule(self.rule_name)
         if not 0 <= self.exploration < 1e6:
             raise ValueError(f"zero:exploration={self.exploration} is not possible: give 0 or more")
 
@@ -76,8 +82,8 @@ class ZeroSettings(_ZeroSearch):
         return checked_threads(self.kind, self.threads)
 
     def rule(self) -> SearchRule:
-        """PUCT."""
-        return Puct(PuctParameters(self.exploration))
+        """PUCT, or the rule of a plugin."""
+        return own_rule(self.rule_name) if self.rule_name else Puct(PuctParameters(self.exploration))
 
 
 @dataclass(frozen=True)

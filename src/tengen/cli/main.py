@@ -27,6 +27,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -170,14 +171,26 @@ def tengen(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a full traceback when something fails.")] = False,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run this Python file, which registers a game, an encoder, a network, a search rule or an optimizer "
+            "(docs/plugins.md); before or after the command, and as often as needed.",
+        ),
+    ] = None,
 ) -> None:
     """[bold]Tengen[/bold] plays Go and Microchess: in the browser, in the terminal, in GTP and UCI programs, and
     against other engines.
 
     Opponents are named by a short [italic]spec[/italic], the same everywhere: [cyan]random[/cyan],
     [cyan]alphabeta:depth=4[/cyan], [cyan]uct:playouts=10000[/cyan], [cyan]uct:seconds=1[/cyan],
-    [cyan]"gtp:gnugo --mode gtp --level 10"[/cyan], [cyan]uci:fairy-stockfish,skill=5[/cyan].
+    [cyan]"gtp:gnugo --mode gtp --level 10"[/cyan], [cyan]uci:fairy-stockfish,skill=5[/cyan], [cyan]strategy.py[/cyan].
     """
+    if plugin:
+        from tengen._plugins import load_plugins
+
+        load_plugins(plugin)
 
 
 _EXTRA_MODULES = {"choix", "torch", "pyarrow", "matplotlib", "tensorboard"}

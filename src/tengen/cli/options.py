@@ -39,6 +39,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         names: Mapping[str, str] = getattr(self.callback, "former_names", {})
+        args = load_named_plugins(args)
         end = args.index("--") if "--" in args else len(args)
         words = [word.partition("=") for word in args[:end]]
         renamed = [names.get(name, name) + equals + value for name, equals, value in words]
@@ -53,6 +54,24 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
         for option in rare:
             option.hidden = False  # type: ignore[attr-defined]
+
+
+def load_named_plugins(args: Sequence[str]) -> list[str]:
+    """Load the plugins that `--plugin FILE` names, wherever it stands; returns the other words."""
+    end = list(args).index("--") if "--" in args else len(args)
+    kept, words = list[str](), iter(args[:end])
+    for word in words:
+        name, equals, file = word.partition("=")
+        if name != "--plugin":
+            kept.append(word)
+            continue
+        file = file if equals else next(words, "")
+        if not file:
+            raise ValueError("--plugin needs a file: --plugin othello.py")
+        from tengen._plugins import load_plugins
+
+        load_plugins([file])
+    return [*kept, *args[end:]]
 
 
 _HELP_ALL = "tengen.help_all"

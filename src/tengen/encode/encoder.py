@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen import _plugins
 from tengen.games.batch import GameArrays
 from tengen.games.board_game import BoardGame
 from tengen.games.game import AnyGame, game_names, get_game
@@ -106,7 +107,8 @@ def _known() -> dict[str, Encoder]:
 def encoder_names(game: str = "go") -> tuple[str, ...]:
     """The names of all encoders of a game."""
     own = (game,) if get_game(game).meanings else ()
-    return (*own, *(name for name, encoder in _known().items() if encoder.game == game))
+    added = (name for name in _plugins.names("encoder") if get_encoder(name).game == game)
+    return (*own, *(name for name, encoder in _known().items() if encoder.game == game), *added)
 
 
 def get_encoder(name: str) -> Encoder:
@@ -126,5 +128,11 @@ def get_encoder(name: str) -> Encoder:
         game = get_game(name)
         is_usual = type(game).encode is BoardGame.encode  # else planes may hold any number
         return OwnEncoder(name, game.meanings, of=game, largest=1 if is_usual else 255)
+    added = _plugins.find("encoder", name)
+    if added is not None:
+        made = added(name) if isinstance(added, type) else added
+        if not isinstance(made, Encoder) or made.name != name:
+            raise _plugins.PluginError(f"the encoder {name} is no tengen.Encoder with this name: {made!r:.80}")
+        return made
     known = [each for game in game_names() for each in encoder_names(game)]
     raise EncoderError(f"there is no encoder {name[:40]!r}: choose from {', '.join(known)}")

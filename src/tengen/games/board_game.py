@@ -21,7 +21,12 @@ _SQUARE = 40  # of a drawing, in pixels
 
 
 class BoardGame(Game["BoardState", OptionsT]):
-    """A game on a board of squares, each empty or taken by one of the players, with options of the type `OptionsT`."""
+    """A game on a board of squares, each empty or taken by one of the players, with options of the type `OptionsT`.
+
+    >>> import tengen
+    >>> isinstance(tengen.get_game("tictactoe"), tengen.BoardGame)
+    True
+    """
 
     example_move: ClassVar[str] = "a1"
     actions_are_moves: ClassVar[bool] = True

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAl
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen import _plugins
 from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.state import NOBODY, RESIGN, AnyState, Options
 
@@ -275,7 +276,7 @@ def game_names() -> tuple[str, ...]:
     >>> "go" in tengen.game_names()
     True
     """
-    return tuple(dict.fromkeys([*_MODULES, *_LOADED]))
+    return tuple(dict.fromkeys([*_MODULES, *_plugins.names("game")]))
 
 
 @overload
@@ -299,15 +300,19 @@ def get_game(name: str) -> Game[Any, Any]:
     'Microchess, standard rules, no double step'
     """
     if name not in _LOADED:
-        if name not in _MODULES:
-            raise ValueError(f"no game is called {name[:40]!r}: choose from {', '.join(game_names())}")
-        register(importlib.import_module(_MODULES[name]).GAME)
+        _LOADED[name] = importlib.import_module(_MODULES[name]).GAME if name in _MODULES else _own_game(name)
     return _LOADED[name]
 
 
-def register(game: Game[Any, Any]) -> None:
-    """Make a game known, also one that is not part of Tengen."""
-    _LOADED[game.name] = game
+def _own_game(name: str) -> AnyGame:
+    """The game that a plugin has registered by this name."""
+    found = _plugins.find("game", name)
+    if found is None:
+        raise ValueError(f"no game is called {name[:40]!r}: choose from {', '.join(game_names())}")
+    made = found() if isinstance(found, type) else found
+    if not isinstance(made, Game) or made.name != name:
+        raise _plugins.PluginError(f"the game {name} is no tengen.Game with this name: {made!r:.80}")
+    return made
 
 
 def game_of(state: StateT) -> Game[StateT, Options]:

@@ -16,6 +16,10 @@ An *action* is an index of the policy. Values are 1, 0 or -1, as the player to m
 
 `moves`, `ending`, `evaluate` and `gain` are for alpha-beta, which counts in whole numbers: hundredths of a point or of
 a pawn.
+
+>>> from tengen import kernels
+>>> kernels.kernel.__name__, kernels.implement.__name__
+('kernel', 'implement')
 """
 
 from collections.abc import Callable

@@ -149,7 +149,13 @@ _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a game. A field's name is its name on the command line and in the files of a run."""
+    """The options of a game. A field's name is its name on the command line and in the files of a run.
+
+    >>> import tengen
+    >>> options: tengen.Options = tengen.get_game("go").options.of({"size": "9"})
+    >>> options.settings()["size"]
+    9
+    """
 
     game: ClassVar[str] = ""
     """The name of the game that these are options of."""

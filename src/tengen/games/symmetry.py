@@ -54,7 +54,13 @@ def symmetry_sources(size: int) -> NDArray[np.int16]:
 def square_symmetries(
     size: int, can_pass: bool = False, which: Sequence[int] = range(SYMMETRIES)
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`Game.symmetries` of a square board with a move for each point, and perhaps a pass, which stays what it is."""
+    """`Game.symmetries` of a square board with a move for each point, and perhaps a pass, which stays what it is.
+
+    >>> import tengen
+    >>> points, actions = tengen.square_symmetries(6, can_pass=True, which=(0, 3, 4, 7))
+    >>> points.shape, actions.shape
+    ((4, 36), (4, 37))
+    """
     points = symmetry_sources(size)[list(which)].astype(np.int64)
     return points, np.hstack([points, np.full((len(points), int(can_pass)), size * size)])
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from tengen import _plugins
 from tengen.learn.settings import OPTIMIZERS, SCHEDULES
 
 DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001, "muon": 0.01}
@@ -48,6 +49,10 @@ def build_optimizer(
             return torch.optim.AdamW(weights, rate, weight_decay=decay)
         case "muon":
             return Muon(weights, rate, momentum, decay)
+    own = _plugins.find("optimizer", name)
+    if own is not None:
+        made: torch.optim.Optimizer = own(weights, rate, momentum, decay)
+        return made
     raise ValueError(f"no optimizer is called {name!r}: choose from {', '.join(OPTIMIZERS)}")
 
 

@@ -45,7 +45,9 @@ class TrainingConfig(Settings):
             "A model (file or bundled name) whose weights to start from; compact may start compact-komi.", machine=True
         ),
     ] = ""
-    optimizer: Annotated[str, Setting(f"Optimiser: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS)] = "sgd"
+    optimizer: Annotated[
+        str, Setting(f"Optimiser: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS, plugins="optimizer")
+    ] = "sgd"
     rate: Annotated[float, Setting("Learning rate; 0: the default of the optimiser.", low=0)] = 0.0
     batch: Annotated[int, Setting("Batch size, in positions.", low=1)] = 128
     positions: Annotated[int, Setting("Positions to learn from; 0: as many as --hours allow.", low=0)] = 1_000_000
@@ -220,7 +222,9 @@ class ReinforceConfig(Settings):
     ] = 512
     snapshot: Annotated[int, Setting("Updates after which a version of the policy joins the pool.", _GAMES, low=1)] = 5
     temperature: Annotated[float, Setting("Temperature at which moves are drawn.", _GAMES, above=0, high=10)] = 1.0
-    optimizer: Annotated[str, Setting(f"Optimiser: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS, free=False)] = "adam"
+    optimizer: Annotated[
+        str, Setting(f"Optimiser: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS, plugins="optimizer", free=False)
+    ] = "adam"
     rate: Annotated[float, Setting("Learning rate.", low=0)] = 1e-4
     momentum: Annotated[float, Setting("Momentum of sgd.", _LEARNING, low=0, below=1)] = 0.9
     clip: Annotated[float, Setting("Clip gradients to this norm; 0: no clipping.", _LEARNING, low=0)] = 1.0

@@ -37,9 +37,10 @@ class SelfPlaySettings(Settings):
     search: Annotated[
         str,
         Setting(
-            "gumbel (sequential halving, learns from few simulations) or puct (AlphaGo Zero's).",
+            "gumbel (sequential halving, learns from few simulations) puct (AlphaGo Zero's), or a rule of a plugin.",
             _SELF_PLAY,
             choices=SEARCHES,
+            plugins="rule",
         ),
     ] = "gumbel"
     simulations: Annotated[int, Setting("Simulations per move.", low=1)] = 32
@@ -111,6 +112,10 @@ class SelfPlaySettings(Settings):
         """The rule that the search goes by."""
         from tengen.search.gumbel import Gumbel, GumbelParameters
         from tengen.search.puct import Puct, PuctParameters
+        from tengen.search.rule import own_rule
+
+        if self.search not in SEARCHES:
+            return own_rule(self.search)
 
         if self.search == "gumbel":
             return Gumbel(GumbelParameters(self.considered, value_scale=self.value_scale))
@@ -197,7 +202,10 @@ class ZeroConfig(SelfPlaySettings):
         bool, Setting("Rotate and reflect every position at random, where the game allows it.", _REPLAY)
     ] = True
     optimizer: Annotated[
-        str, Setting(f"Optimiser: {', '.join(OPTIMIZERS)}.", _OPTIMISER, choices=OPTIMIZERS, free=False)
+        str,
+        Setting(
+            f"Optimiser: {', '.join(OPTIMIZERS)}.", _OPTIMISER, choices=OPTIMIZERS, plugins="optimizer", free=False
+        ),
     ] = "sgd"
     rate: Annotated[float, Setting("Learning rate.", low=0)] = 0.05
     momentum: Annotated[float, Setting("Momentum of sgd.", _OPTIMISER, low=0, below=1)] = 0.9

@@ -4,10 +4,35 @@ An architecture is a tuple of these. `network.py` turns it into a PyTorch module
 an OpenVINO graph to play with, so what one computes the other computes too, and a player needs no torch.
 
 Shapes: B positions, C channels, a board of H x W points. Board tensors are [B, C, H, W], vectors [B, C].
+
+>>> from tengen import layers
+>>> layers.Conv(inputs=10, filters=32, kernel=3).shapes["weight"]
+(32, 10, 3, 3)
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "Architecture",
+    "BatchNorm",
+    "BoardShape",
+    "Channels",
+    "Concat",
+    "Conv",
+    "Dense",
+    "Dropout",
+    "Flatten",
+    "GlobalPool",
+    "Layer",
+    "Means",
+    "Planes",
+    "Pool",
+    "PositionBias",
+    "Sum",
+]
 
 ACTIVATIONS = ("relu", "leaky_relu", "prelu", "elu", "selu", "gelu", "silu", "mish", "sigmoid", "tanh")
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 import tengen
+from tengen import _plugins
 from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
 from tengen.runs.arrays import checksum_of
@@ -70,6 +71,7 @@ class ModelCard:
     tengen: str = tengen.__version__  # the version that wrote the file
     width: int = 0  # columns of the board; 0: as many as rows, which are `size`
     actions: int = 0  # length of a policy; 0: every point and the pass
+    plugins: tuple[str, ...] = ()  # files or packages that game, encoder or network come from, if not from Tengen
 
     @classmethod
     def of(cls, network: "Network", *, encoder: str, game: str = "go", rules: str = "chinese", **training: Any) -> Self:
@@ -225,6 +227,9 @@ def write_tensors(
         if not np.isfinite(stored[name]).all():
             reason = "numbers too large for 16 bits" if np.isfinite(tensor).all() else "infinity or not-a-number"
             raise ModelFileError(f"{path} is not written: {name} holds {reason}")
+    parts = (("game", card.game), ("encoder", card.encoder), ("network", card.network))
+    plugins = {*card.plugins, *filter(None, (_plugins.source_of(*part) for part in parts))}
+    card = dataclasses.replace(card, plugins=tuple(sorted(plugins)))
     metadata = {key: json.dumps(_plain(value)) for key, value in dataclasses.asdict(card).items()}
     metadata[_MARK] = str(FORMAT)
     metadata[_CHECKSUM] = checksum_of(metadata, stored)
@@ -316,8 +321,9 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
             f"{path} has format {version[:20]}; this Tengen reads format {FORMAT}: try another version"
         )
     try:
-        # A card written before boards could be other than square has no width and actions.
-        written = metadata.keys() | {entry.name for entry in dataclasses.fields(ModelCard)} - {"width", "actions"}
+        # A card written before boards could be other than square has no width and actions; older ones name no plugins.
+        added = {"width", "actions", "plugins"}
+        written = metadata.keys() | {entry.name for entry in dataclasses.fields(ModelCard)} - added
         values = {
             entry.name: _printable(json.loads(metadata[entry.name]))
             for entry in dataclasses.fields(ModelCard)
@@ -327,7 +333,8 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
         raise ModelFileError(f"{path} is damaged: its card lacks {error.args[0]!r}") from None
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} is damaged: its card cannot be read") from None
-    kinds = {"size": int, "planes": int, "arguments": dict, "training": dict, "width": int, "actions": int}
+    numbers = dict.fromkeys(("size", "planes", "width", "actions"), int)
+    kinds: dict[str, type] = {**numbers, "arguments": dict, "training": dict, "plugins": list}
     for name, kind in kinds.items():
         if name in values and type(values[name]) is not kind:
             raise ModelFileError(f"{path} is damaged: {name} of its card is {str(values[name])[:40]!r}")
@@ -337,4 +344,7 @@ def _card(path: str | Path, metadata: Mapping[str, str]) -> ModelCard:
     values["arguments"] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values["arguments"].items()
     }
+    values["plugins"] = tuple(str(name) for name in values.get("plugins", ()))
+    if missing := _plugins.remedy(values["plugins"]):
+        raise ModelFileError(f"{path} cannot be used: {missing}")
     return ModelCard(**values | {"network": network_kind(values["network"])})

@@ -6,6 +6,7 @@ A spec is a kind with its settings: `small`, `alphago:layers=8,filters=64`, `res
 import dataclasses
 from typing import Any, Protocol
 
+from tengen import _plugins
 from tengen.nets.alphago import AlphaGo, AlphaGoValue
 from tengen.nets.layers import ACTIVATIONS, Architecture, BoardShape
 from tengen.nets.lectures import Large, Medium, MicrochessLecture, SimpleGo, Small
@@ -48,7 +49,8 @@ def network_kind(name: str) -> str:
 def network_kinds() -> dict[str, str]:
     """Every kind of network with one line of help: what it is, and its settings with their defaults."""
     kinds = {}
-    for name, kind in _KINDS.items():
+    for name in (*_KINDS, *_plugins.names("network")):
+        kind = _kind(name)
         known = ", ".join(f"{field.name}={_text(field.default)}" for field in dataclasses.fields(kind))
         kinds[name] = f"{(kind.__doc__ or '').strip().splitlines()[0]} Settings: {known}"
     return kinds
@@ -84,7 +86,7 @@ def network_settings(name: str, **arguments: Any) -> Settings:
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
     for key, value in values.items():
         _check(name, key, value, fields[key])
-    settings: Settings = _KINDS[name](**values)
+    settings: Settings = _kind(name)(**values)
     return settings
 
 
@@ -107,11 +109,20 @@ def describe_network(
         raise NetworkSpecError(f"{name}: {error}") from None
 
 
+def _kind(name: str) -> type[Any]:
+    """The settings class of a kind, of Tengen or of a plugin."""
+    kind = _KINDS.get(name) or _plugins.find("network", name)
+    if kind is None:
+        known = ", ".join([*_KINDS, *_plugins.names("network")])
+        raise NetworkSpecError(f"no network is called {str(name)[:40]!r}: choose from {known}")
+    if not isinstance(kind, type) or not dataclasses.is_dataclass(kind) or not hasattr(kind, "architecture"):
+        raise _plugins.PluginError(f"the network {name} is no dataclass with a method architecture: {kind!r:.80}")
+    return kind
+
+
 def _fields(name: str) -> dict[str, Any]:
     """The settings of a kind with their defaults, whose types are the settings' types."""
-    if name not in _KINDS:
-        raise NetworkSpecError(f"no network is called {str(name)[:40]!r}: choose from {', '.join(_KINDS)}")
-    return {field.name: field.default for field in dataclasses.fields(_KINDS[name])}
+    return {field.name: field.default for field in dataclasses.fields(_kind(name))}
 
 
 def _check(name: str, key: str, value: Any, default: Any) -> None:

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, get_type_hints
 
+from tengen import _plugins
 from tengen.runs.files import SettingValue
 from tengen.runs.folder import CONFIG_FILE, FolderError, RunDirectory, kind_of_run, read_settings
 
@@ -41,6 +42,8 @@ class Setting:
     """All possible numbers are smaller."""
     choices: tuple[str, ...] = ()
     """The possible words; empty: any."""
+    plugins: str = ""
+    """The kind of thing that plugins may register more words of."""
     free: bool | None = None
     """Whether it may change when a run is resumed; None: as `Settings.usually_free`."""
     machine: bool = False
@@ -50,7 +53,8 @@ class Setting:
 
     def check(self, name: str, value: Any) -> None:
         """ValueError unless a value is possible."""
-        if self.choices and value not in self.choices:
+        added = bool(self.plugins) and _plugins.find(self.plugins, str(value)) is not None
+        if self.choices and value not in self.choices and not added:
             raise ValueError(f"no {name} is called {str(value)[:40]!r}: choose from {', '.join(self.choices)}")
         possible = (
             (self.low is None or value >= self.low)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tengen import _plugins
 from tengen._kernel import kernel
 from tengen.search.tree import Paths, Trees
 
@@ -63,6 +64,16 @@ class SearchRule(Protocol):
     def conclude(self, trees: Trees, index: NDArray[np.int64]) -> SearchResult:
         """What the search has found, at any time."""
         ...
+
+
+def own_rule(name: str) -> SearchRule:
+    """The search rule that a plugin has registered by this name; ValueError if there is none."""
+    found = _plugins.find("rule", name)
+    if found is None:
+        known = ", ".join(_plugins.names("rule")) or "none is registered: add --plugin FILE"
+        raise ValueError(f"no search rule is called {name[:40]!r} ({known})")
+    rule: SearchRule = found()
+    return rule
 
 
 def read_roots(trees: Trees, index: NDArray[np.int64], actions: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

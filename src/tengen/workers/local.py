@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, Protocol
 
 from tengen._machine import cores
+from tengen._plugins import load_plugins, plugin_files
 from tengen._processes import end_all, exit_on_termination
 from tengen.workers.calls import Calls, Task, WorkerError, Workers
 
@@ -149,10 +150,11 @@ class _Process:
     def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...], niceness: int) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would share locks of threads that it does not have
         self._connection, there = context.Pipe()
-        self._process = context.Process(target=_host, args=(there, make, arguments, niceness), daemon=True)
+        self._process = context.Process(target=_host, args=(there, plugin_files(), niceness), daemon=True)
         with _interrupts_held():
             self._process.start()
         there.close()
+        self._connection.send((make, arguments))  # after the plugins, whose classes may be among them
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
         try:
@@ -192,13 +194,18 @@ def _died(code: int | None) -> str:
     return f"a worker process has died (exit code {code}): {remedy}"
 
 
-def _host(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...], niceness: int) -> None:
+def _host(connection: Connection, plugins: tuple[str, ...], niceness: int) -> None:
     """The life of a worker process: one call after the other, until there is nobody to call."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the business of whoever started us
     exit_on_termination()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
+    load_plugins(plugins)
+    try:
+        make, arguments = connection.recv()
+    except (EOFError, OSError):
+        return
     worker = None
     while True:
         try:
