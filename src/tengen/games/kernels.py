@@ -31,6 +31,8 @@ from numba.extending import overload
 from tengen._kernel import INLINED, stack_array
 from tengen._kernel import kernel as kernel  # for the rules of a game, too
 
+__all__ = ["implement", "kernel", "key", "playout"]
+
 WIN: Final = 1_000_000
 """What a game won is worth to alpha-beta, where nothing but winning counts; above all that `evaluate` may say."""
 
