@@ -21,6 +21,7 @@ SECTIONS = {
     ),
     "Learning": ("learn_zero", "learn_supervised", "learn_reinforce", "learn_value"),
     "Environments": ("envs",),
+    "Your own": ("register", "testing", "BoardGame", "Options", "kernels", "square_symmetries", "layers"),
 }
 INTRODUCTION = """\
 # The Python API

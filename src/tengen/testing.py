@@ -78,7 +78,7 @@ def check_network(network: str, game: AnyGame | str = "go", encoder: str = "", *
     """
     import torch
 
-    from tengen.nets.model import load_model
+    from tengen.nets.evaluator import load_model
     from tengen.nets.model_file import ModelCard, save_model
     from tengen.nets.network import build_network
     from tengen.nets.registry import parse_network

@@ -14,6 +14,7 @@ and muon it is not: w -= lr * decay * w beside the step.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -23,7 +24,10 @@ from torch import Tensor, nn
 from tengen import _plugins
 from tengen.learn.settings import OPTIMIZERS, SCHEDULES
 
-DEFAULT_RATES: Final = {"sgd": 0.05, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001, "adamw": 0.001, "muon": 0.01}
+DEFAULT_RATES: Final = defaultdict(
+    lambda: 0.01, sgd=0.05, adagrad=0.01, adadelta=1.0, adam=0.001, adamw=0.001, muon=0.01
+)
+"""Where no rate is given; 0.01 for optimisers of plugins."""
 
 
 class DivergedError(ValueError):

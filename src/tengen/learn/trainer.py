@@ -176,7 +176,7 @@ class TrainingRun(Trainer[Batch], Generic[Config, Batch]):
         super().__init__(
             network,
             optimizer=config.optimizer,
-            rate=config.rate or DEFAULT_RATES.get(config.optimizer, 0.01),
+            rate=config.rate or DEFAULT_RATES[config.optimizer],
             momentum=config.momentum,
             decay=config.decay,
             clip=config.clip,

@@ -37,7 +37,7 @@ class SelfPlaySettings(Settings):
     search: Annotated[
         str,
         Setting(
-            "gumbel (sequential halving, learns from few simulations) puct (AlphaGo Zero's), or a rule of a plugin.",
+            "gumbel (sequential halving, learns from few simulations), puct (AlphaGo Zero's), or a rule of a plugin.",
             _SELF_PLAY,
             choices=SEARCHES,
             plugins="rule",

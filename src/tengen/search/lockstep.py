@@ -190,7 +190,7 @@ def play_to_end(
     def choose(_: int, running: NDArray[np.bool_]) -> NDArray[np.int64]:
         player = play.game.to_play(boards)[:count]
         drawn = play.choose(boards, np.where(running, np.where(player == 1, first, second), -1), temperature)
-        players.append(np.where(running, player, 0).astype(np.int8))
+        players.append(np.where(drawn >= 0, player, 0).astype(np.int8))  # a game that has just ended is still `running`
         chances.append(play.chances)
         return drawn
 
