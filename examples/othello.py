@@ -140,7 +140,7 @@ class Othello(tengen.BoardGame[OthelloOptions]):
     """Othello (Reversi): whoever has more discs when nobody can move wins."""
 
     name, title, players = "othello", "Othello", ("Black", "White")
-    options: ClassVar[type[OthelloOptions]] = OthelloOptions
+    options = OthelloOptions
     can_pass, example_move, opening_moves = True, "b4", 4
 
     def shape(self, options: OthelloOptions) -> tuple[int, int]:

@@ -91,7 +91,8 @@ def check_network(network: str, game: AnyGame | str = "go", encoder: str = "", *
     seen = spec.encoder.encode([state for state in random_game(game, spec.options, 1, 20) if not state.is_over])
     made.train()
     outputs = [output for output in made(torch.from_numpy(seen)) if output is not None and output.requires_grad]
-    torch.stack([output.square().mean() for output in outputs]).sum().backward()
+    loss = torch.stack([output.square().mean() for output in outputs]).sum()
+    torch.autograd.backward(loss)
     idle = [name for name, weight in made.named_parameters() if weight.grad is None]
     _check(not idle, f"{network} has weights that no output depends on: {', '.join(idle)}")
     made.eval()
@@ -325,11 +326,11 @@ def _check(holds: object, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _key_of(games, i):  # type: ignore[no-untyped-def]
     return key(games, i)
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     return playout(games, i, legal, state)

@@ -171,7 +171,7 @@ def _warm_up() -> None:
     """Load all that the event loop needs, so that it never compiles: nobody would be answered meanwhile."""
     for name in game_names():
         game = get_game(name)
-        state = game.new(game.options())
+        state: Any = game.new(game.options())
         moves = [move for move in state.legal_moves() if move >= 0][:1]
         if name == "go":
             view_of(game.new(game.options.of({"size": "9", "handicap": "2"})))
