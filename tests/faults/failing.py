@@ -22,18 +22,12 @@ def can_fail() -> bool:
     return sys.platform == "linux" and shutil.which("gcc") is not None
 
 
-class Failing:
-    """What shall fail; for processes that are started with `environment`."""
+class Plan:
+    """What shall fail, in a file that the preloaded library and the test both map."""
 
-    def __init__(self, folder: Path) -> None:
-        """Compiles, and keeps what it needs in this folder."""
-        library, plan = folder / "failing.so", folder / "plan"
-        source = Path(__file__).with_name("failing.c")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-        plan.write_bytes(bytes(_PLAN.size))
-        with plan.open("r+b") as file:
+    def __init__(self, path: Path) -> None:
+        with path.open("r+b") as file:
             self._plan = mmap.mmap(file.fileno(), _PLAN.size)
-        self.environment = {**os.environ, "LD_PRELOAD": str(library), "TENGEN_FAILING": str(plan)}
 
     def fail(self, folder: Path, nth: int, error: int) -> None:
         """Count from 0 again, in this folder; the n-th will fail with this errno, none if n is 0."""
@@ -48,3 +42,16 @@ class Failing:
     def failed(self) -> str:
         """What has failed, such as `fsync metrics.jsonl`; empty: nothing."""
         return os.fsdecode(_PLAN.unpack_from(self._plan)[4].rstrip(b"\0"))
+
+
+class Failing(Plan):
+    """The same for processes that are started with `environment`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Compiles, and keeps what it needs in this folder."""
+        library, plan = folder / "failing.so", folder / "plan"
+        source = Path(__file__).with_name("failing.c")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+        plan.write_bytes(bytes(_PLAN.size))
+        super().__init__(plan)
+        self.environment = {**os.environ, "LD_PRELOAD": str(library), "TENGEN_FAILING": str(plan)}

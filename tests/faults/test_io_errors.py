@@ -4,6 +4,8 @@ import errno
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -52,6 +54,17 @@ def test_a_command_survives_each_failure(name: str, most: int, failing: Failing,
             host.run(arguments, folder)
             compare(folder, expected, found(command, folder))
             shutil.rmtree(folder)
+
+
+def test_the_store_of_the_page_survives_every_failure(failing: Failing, tmp_path: Path) -> None:
+    """Of all its writes, syncs and renames."""
+    folder = tmp_path / "games"
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.faults.page_store", str(folder)]
+    environment, root = failing.environment, Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    print(done.stdout)
 
 
 def test_a_failed_rename_or_sync_of_a_folder_is_named(tmp_path: Path) -> None:
