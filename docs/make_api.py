@@ -1,11 +1,13 @@
 """Make docs/api.md from the docstrings of what `import tengen` offers: `make docs`."""
 
 import ast
+import dataclasses
 import inspect
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, get_type_hints
 
 import tengen
 
@@ -13,13 +15,23 @@ PAGE = Path(__file__).parent / "api.md"
 SECTIONS = {
     "Games": ("go", "microchess", "tictactoe", "game_names", "get_game", "Game", "AnyState", "BatchedGame"),
     "Agents": ("load_agent", "Agent", "Decision", "load_analyst", "Analyst", "Analysis", "MoveAnalysis"),
-    "Matches": ("play_game", "GameRecord", "play_match"),
-    "Networks": ("load_model", "Model", "Evaluator", "get_encoder", "Encoder", "load_fast_policy"),
+    "Matches": ("play_game", "GameRecord", "play_match", "MatchSummary", "Score"),
+    "Networks": (
+        *("load_model", "Model", "ModelCard", "Evaluator", "load_evaluator", "get_encoder", "Encoder"),
+        *("build_network", "calibrate", "split_positions", "agreement", "save_model", "load_fast_policy", "FastPolicy"),
+    ),
     "Search": (
-        *("Searcher", "SearchResult", "Trees", "SearchRule", "Puct", "Gumbel", "LeafEvaluation", "Leaves"),
+        *("Searcher", "SearchResult", "Trees", "SearchRule", "Puct", "PuctParameters", "Gumbel", "GumbelParameters"),
+        *("LeafEvaluation", "Leaves"),
         *("NetworkEvaluation", "PlayoutEvaluation", "FastRollouts", "MixedEvaluation", "PolicyAndValue"),
     ),
-    "Learning": ("learn_zero", "learn_supervised", "learn_reinforce", "learn_value"),
+    "Solving": ("Solver", "Verdict"),
+    "Game records": ("build_dataset", "Dataset", "PositionLoader"),
+    "Learning": (
+        *("learn_zero", "ZeroConfig", "learn_supervised", "SupervisedConfig", "evaluate_policy"),
+        *("learn_reinforce", "ReinforceConfig", "learn_value", "ValueConfig"),
+        *("learn_alphago", "AlphaGoConfig", "learn_generations", "GenerationsConfig"),
+    ),
     "Environments": ("envs",),
     "Your own": ("register", "testing", "BoardGame", "Options", "kernels", "square_symmetries", "layers"),
 }
@@ -54,8 +66,47 @@ def entry(name: str, thing: Any) -> list[str]:
     how = call(name, thing)
     parts = [f"### `{name}`", f"```python\n{how}\n```" if how != name else "", text_of(thing)]
     if inspect.isclass(thing):
+        parts.append("\n".join(f"- `{each.declaration}`: {each.meaning}" for each in fields(thing)))
         parts.append("\n".join(f"- `{call(each, found)}`: {first_line(found)}" for each, found in members(thing)))
     return parts
+
+
+class Field(NamedTuple):
+    """A field of a dataclass or of a named tuple."""
+
+    declaration: str
+    """Its name, type and default, as the source writes them."""
+    meaning: str
+
+
+def fields(kind: type) -> list[Field]:
+    """The fields of a dataclass or of a named tuple, those of its bases first; what they mean is written in a string
+    below them, in a comment behind them, or in their type."""
+    names = [each.name for each in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ()
+    wanted = [name for name in names or getattr(kind, "_fields", ()) if not name.startswith("_")]
+    found: dict[str, Field] = {}
+    for base in reversed(kind.__mro__):
+        if vars(base).get("__annotations__") and base.__module__.startswith("tengen"):
+            found |= {name: field for name, field in _written_fields(base) if name in wanted}
+    return [found[name] for name in wanted]
+
+
+def _written_fields(kind: type) -> Iterator[tuple[str, Field]]:
+    source = textwrap.dedent(inspect.getsource(kind))
+    body, lines = ast.parse(source).body[0].body, source.splitlines()  # type: ignore[attr-defined]
+    for statement, following in zip(body, [*body[1:], None]):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        name, written, meaning = statement.target.id, _unquoted(statement.annotation), ""
+        below = following.value if isinstance(following, ast.Expr) else None
+        behind = lines[statement.end_lineno - 1][statement.end_col_offset :].partition("#")[2]
+        if isinstance(written, ast.Subscript) and ast.unparse(written.value) == "Annotated":
+            about = get_type_hints(kind, include_extras=True)[name].__metadata__[0]
+            written, meaning = written.slice.elts[0], getattr(about, "help", about)  # type: ignore[attr-defined]
+        elif isinstance(below, ast.Constant):
+            meaning = str(below.value)
+        default = "" if statement.value is None else f" = {ast.unparse(statement.value)}"
+        yield name, Field(f"{name}: {ast.unparse(written)}{default}", " ".join((meaning or behind).split()))
 
 
 def members(kind: type) -> list[tuple[str, Any]]:

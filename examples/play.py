@@ -1,7 +1,6 @@
 """Two agents play a game; one of them is yours."""
 
-from tengen import Decision, go, load_agent, play_game
-from tengen.games.state import AnyState
+from tengen import AnyState, Decision, go, load_agent, play_game
 
 
 class FirstLegalMove:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tengen.arena.game import GameRecord as GameRecord
     from tengen.arena.game import play_game as play_game
     from tengen.arena.play_match import play_match as play_match
+    from tengen.arena.results import MatchSummary as MatchSummary
+    from tengen.arena.statistics import Score as Score
+    from tengen.data.build import build_dataset as build_dataset
+    from tengen.data.dataset import Dataset as Dataset
     from tengen.encode.encoder import Encoder as Encoder
     from tengen.encode.encoder import get_encoder as get_encoder
     from tengen.games import go as go
@@ -40,16 +44,35 @@ if TYPE_CHECKING:
     from tengen.games.state import AnyState as AnyState
     from tengen.games.state import Options as Options
     from tengen.games.symmetry import square_symmetries as square_symmetries
+    from tengen.learn.alphago import AlphaGoConfig as AlphaGoConfig
+    from tengen.learn.alphago import learn_alphago as learn_alphago
+    from tengen.learn.evaluate import evaluate_policy as evaluate_policy
+    from tengen.learn.generations import learn_generations as learn_generations
+    from tengen.learn.loader import PositionLoader as PositionLoader
     from tengen.learn.reinforce import learn_reinforce as learn_reinforce
+    from tengen.learn.settings import GenerationsConfig as GenerationsConfig
+    from tengen.learn.settings import ReinforceConfig as ReinforceConfig
+    from tengen.learn.settings import SupervisedConfig as SupervisedConfig
+    from tengen.learn.settings import ValueConfig as ValueConfig
     from tengen.learn.supervised import learn_supervised as learn_supervised
     from tengen.learn.value import learn_value as learn_value
     from tengen.learn.zero import learn_zero as learn_zero
+    from tengen.learn.zero_settings import ZeroConfig as ZeroConfig
     from tengen.nets import layers as layers
     from tengen.nets.evaluator import Evaluator as Evaluator
     from tengen.nets.evaluator import Model as Model
+    from tengen.nets.evaluator import load_evaluator as load_evaluator
     from tengen.nets.evaluator import load_model as load_model
+    from tengen.nets.model_file import ModelCard as ModelCard
+    from tengen.nets.model_file import save_model as save_model
+    from tengen.nets.network import build_network as build_network
+    from tengen.nets.openvino_evaluator import agreement as agreement
+    from tengen.nets.openvino_evaluator import calibrate as calibrate
+    from tengen.nets.openvino_evaluator import split_positions as split_positions
+    from tengen.search.fast_policy import FastPolicy as FastPolicy
     from tengen.search.fast_policy import load_fast_policy as load_fast_policy
     from tengen.search.gumbel import Gumbel as Gumbel
+    from tengen.search.gumbel import GumbelParameters as GumbelParameters
     from tengen.search.leaves import LeafEvaluation as LeafEvaluation
     from tengen.search.leaves import Leaves as Leaves
     from tengen.search.leaves import MixedEvaluation as MixedEvaluation
@@ -57,11 +80,14 @@ if TYPE_CHECKING:
     from tengen.search.leaves import PlayoutEvaluation as PlayoutEvaluation
     from tengen.search.leaves import PolicyAndValue as PolicyAndValue
     from tengen.search.puct import Puct as Puct
+    from tengen.search.puct import PuctParameters as PuctParameters
     from tengen.search.rollouts import FastRollouts as FastRollouts
     from tengen.search.rule import SearchResult as SearchResult
     from tengen.search.rule import SearchRule as SearchRule
     from tengen.search.searcher import Searcher as Searcher
     from tengen.search.tree import Trees as Trees
+    from tengen.solve.go_solver import Solver as Solver
+    from tengen.solve.go_solver import Verdict as Verdict
 
 __version__ = "0.1.0"
 
@@ -107,6 +133,32 @@ _PLACES = {
     "SearchResult": "tengen.search.rule:SearchResult",
     "SearchRule": "tengen.search.rule:SearchRule",
     "Trees": "tengen.search.tree:Trees",
+    "MatchSummary": "tengen.arena.results:MatchSummary",
+    "Score": "tengen.arena.statistics:Score",
+    "ModelCard": "tengen.nets.model_file:ModelCard",
+    "load_evaluator": "tengen.nets.evaluator:load_evaluator",
+    "build_network": "tengen.nets.network:build_network",
+    "calibrate": "tengen.nets.openvino_evaluator:calibrate",
+    "split_positions": "tengen.nets.openvino_evaluator:split_positions",
+    "agreement": "tengen.nets.openvino_evaluator:agreement",
+    "save_model": "tengen.nets.model_file:save_model",
+    "FastPolicy": "tengen.search.fast_policy:FastPolicy",
+    "PuctParameters": "tengen.search.puct:PuctParameters",
+    "GumbelParameters": "tengen.search.gumbel:GumbelParameters",
+    "Solver": "tengen.solve.go_solver:Solver",
+    "Verdict": "tengen.solve.go_solver:Verdict",
+    "build_dataset": "tengen.data.build:build_dataset",
+    "Dataset": "tengen.data.dataset:Dataset",
+    "PositionLoader": "tengen.learn.loader:PositionLoader",
+    "ZeroConfig": "tengen.learn.zero_settings:ZeroConfig",
+    "SupervisedConfig": "tengen.learn.settings:SupervisedConfig",
+    "ReinforceConfig": "tengen.learn.settings:ReinforceConfig",
+    "ValueConfig": "tengen.learn.settings:ValueConfig",
+    "AlphaGoConfig": "tengen.learn.alphago:AlphaGoConfig",
+    "GenerationsConfig": "tengen.learn.settings:GenerationsConfig",
+    "learn_alphago": "tengen.learn.alphago:learn_alphago",
+    "learn_generations": "tengen.learn.generations:learn_generations",
+    "evaluate_policy": "tengen.learn.evaluate:evaluate_policy",
     "envs": "tengen.envs",
     "register": "tengen._plugins:register",
     "BoardGame": "tengen.games.board_game:BoardGame",

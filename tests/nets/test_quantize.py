@@ -17,7 +17,7 @@ from tengen.nets.evaluator import load_evaluator
 from tengen.nets.layers import ACTIVATIONS
 from tengen.nets.model_file import ModelCard, ModelFileError, load_network, read_model, read_ranges, save_model
 from tengen.nets.network import Network, TorchEvaluator, build_network
-from tengen.nets.openvino_evaluator import OpenVinoEvaluator, agreement, apart, calibrate, compile_graph
+from tengen.nets.openvino_evaluator import OpenVinoEvaluator, agreement, calibrate, compile_graph, split_positions
 from tengen.nets.openvino_graph import build_graph
 from tengen.nets.registry import parse_network
 
@@ -175,12 +175,12 @@ def test_calibration_needs_positions_of_the_network_and_finite_numbers() -> None
 
 def test_no_position_is_calibrated_on_and_checked_on() -> None:
     planes = np.random.default_rng(1).integers(0, 2, (200, 1, 2, 3), np.uint8)  # 64 positions, most of them repeated
-    known, unseen = apart(planes)
+    known, unseen = split_positions(planes)
     ours, others = ({board.tobytes() for board in half} for half in (known, unseen))
     assert ours.isdisjoint(others)
     assert ours | others == {board.tobytes() for board in planes}
     assert 0 <= len(known) - len(unseen) <= 1 and len(known) == len(ours)
-    assert [len(half) for half in apart(np.zeros((5, 1, 2, 3), np.uint8))] == [1, 0]
+    assert [len(half) for half in split_positions(np.zeros((5, 1, 2, 3), np.uint8))] == [1, 0]
 
 
 def test_agreement_of_an_evaluator_with_itself_and_with_another() -> None:

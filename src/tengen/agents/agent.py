@@ -29,6 +29,7 @@ class Decision:
     """
 
     move: int
+    """The move to play."""
     value: float | None = None
     """The chance, 0 to 1, that the player to move wins."""
     visits: Mapping[int, int] = field(default_factory=dict)

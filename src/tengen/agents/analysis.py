@@ -180,6 +180,7 @@ class MoveAnalysis:
     """
 
     move: int
+    """The move that this is about."""
     visits: int
     """Simulations through the move; those with none come last."""
     chance: float

@@ -149,9 +149,11 @@ class PlayerSummary:
     """One agent's side of a match."""
 
     spec: str
+    """The agent, as you gave it."""
     as_first: Score
     """Its games in which it moved first."""
     as_second: Score
+    """Its games in which it moved second."""
     decisions: int
     """How many moves it chose."""
     seconds: float
@@ -172,11 +174,20 @@ class PlayerSummary:
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """Both sides of a match, and what the games were like."""
+    """Both sides of a match, and what the games were like.
+
+    >>> import tengen
+    >>> summary: tengen.MatchSummary = tengen.play_match("random", "random", game="tictactoe", games=2)
+    >>> summary.a.spec, summary.games, summary.endings
+    ('random', 2, {'rules': 2})
+    """
 
     a: PlayerSummary
+    """The first agent's side."""
     b: PlayerSummary
+    """The second agent's side."""
     games: int
+    """How many games there were."""
     mean_moves: float
     """NaN before the first game."""
     endings: dict[str, int]

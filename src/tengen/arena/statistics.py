@@ -27,11 +27,20 @@ Z95: Final = 1.959963984540054
 
 @dataclass(frozen=True)
 class Score:
-    """Games won, lost and drawn (void games count as drawn) by one player against another."""
+    """Games won, lost and drawn by one player against another.
+
+    >>> import tengen
+    >>> score = tengen.Score(wins=6, losses=3, draws=1)
+    >>> score.mean, round(score.elo), str(score)
+    (0.65, 108, '65.0% (95%: 35.2% to 86.4%)')
+    """
 
     wins: int
+    """Games won."""
     losses: int
+    """Games lost."""
     draws: int = 0
+    """Games drawn, and void ones."""
 
     @classmethod
     def of(cls, results: NDArray[np.int8]) -> Self:

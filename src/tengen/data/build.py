@@ -86,6 +86,16 @@ def build_dataset(
     """Make (or finish) the dataset of all records under `paths` in the folder `out`.
 
     Workers of the factory read the records, on a cluster maybe; `workers` is how many there are at most.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tengen
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Path(folder, "game.sgf")
+    ...     _ = record.write_text("(;SZ[9]KM[7]RU[Chinese]RE[B+R];B[ee];W[ce];B[eg];W[gc])")
+    ...     built = tengen.build_dataset([record], Path(folder, "dataset"), workers=1)
+    >>> built.games, built.positions
+    (1, 4)
     """
     sources = find_sources(paths)
     make_folder(out)

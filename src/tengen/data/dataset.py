@@ -98,7 +98,19 @@ class Selection:
 
 
 class Dataset:
-    """An open dataset."""
+    """An open dataset.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tengen
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Path(folder, "game.sgf")
+    ...     _ = record.write_text("(;SZ[9]KM[7]RU[Chinese]RE[B+R];B[ee];W[ce];B[eg];W[gc])")
+    ...     built = tengen.build_dataset([record], Path(folder, "dataset"), workers=1)
+    ...     dataset = tengen.Dataset.open(built.folder)
+    >>> dataset.games, dataset.columns["komi"].tolist()
+    (1, [7.0])
+    """
 
     def __init__(self, folder: Path, mapped: NDArray[np.uint8], batch: pa.RecordBatch, summary: dict[str, Any]) -> None:
         """Use `Dataset.open`."""
@@ -138,6 +150,10 @@ class Dataset:
         if summary.get("games") != batch.num_rows:
             raise DatasetError(f"the dataset in {folder} is half built: run the same `tengen data build` again")
         return cls(folder, mapped, batch, summary)
+
+    def select(self, split: Split = "all", games: int | None = None, **chosen: Any) -> Selection:
+        """Games of one board size; `chosen`: the `size`, `min_rank`, `years`, `handicap` and `seed` of `select`."""
+        return select(self, split, games, **chosen)
 
     @property
     def games(self) -> int:

@@ -44,7 +44,12 @@ _VALUE: Final = "Value"
 
 @dataclass(frozen=True)
 class AlphaGoConfig(Settings):
-    """Everything that shapes a run; kept as config.toml in its directory."""
+    """Everything that shapes a run; kept as config.toml in its directory.
+
+    >>> import tengen
+    >>> tengen.AlphaGoConfig(size=5, komi=3.5).updates
+    100
+    """
 
     kind: ClassVar[str] = "alphago"
 

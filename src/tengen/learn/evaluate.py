@@ -170,6 +170,17 @@ def evaluate_policy(
 
     Seed 0 draws in the order in which training validates. A fast policy is measured on whole games. `on_progress`
     gets the number of positions done and the number of all.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tengen
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Path(folder, "game.sgf")
+    ...     _ = record.write_text("(;SZ[9]KM[7]RU[Chinese]RE[B+R];B[ee];W[ce];B[eg];W[gc])")
+    ...     built = tengen.build_dataset([record], Path(folder, "dataset"), workers=1)
+    ...     evaluation = tengen.evaluate_policy("go9", built.folder, split="all")
+    >>> evaluation.games, evaluation.measures.positions
+    (1, 4)
     """
     from tengen.learn.fast_policy import measure_fast_policy
 

@@ -40,7 +40,7 @@ from tengen.nets.model_file import (
     read_tensors,
     write_tensors,
 )
-from tengen.nets.openvino_evaluator import agreement, apart, calibrate
+from tengen.nets.openvino_evaluator import agreement, calibrate, split_positions
 from tengen.nets.registry import network_kinds
 from tengen.runs.files import make_folder
 from tengen.runs.folder import METRICS_FILE, read_metrics
@@ -162,7 +162,7 @@ def _calibrated(path: Path, planes: NDArray[np.uint8] | None) -> tuple[Tensors, 
     if planes is None:
         return {}, {}
     weights, card = read_model(path)
-    known, unseen = apart(planes)
+    known, unseen = split_positions(planes)
     tensors = calibration_tensors(calibrate(card.architecture(), weights, known))
     with tempfile.TemporaryDirectory() as aside:
         draft = Path(aside, path.name)

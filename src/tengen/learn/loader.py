@@ -51,7 +51,21 @@ class PositionLoader:
     """Batches of positions from games on boards of one size, without end.
 
     `start` is the number of positions already seen: batches go on from there. With `symmetries` each position is
-    turned by one of the eight symmetries of the board, another one on each pass.
+    turned by one of the eight symmetries of the board, another one on each pass. The games are chosen from a dataset
+    by `Dataset.select`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tengen
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Path(folder, "game.sgf")
+    ...     _ = record.write_text("(;SZ[9]KM[7]RU[Chinese]RE[B+R];B[ee];W[ce];B[eg];W[gc])")
+    ...     built = tengen.build_dataset([record], Path(folder, "dataset"), workers=1)
+    ...     games = tengen.Dataset.open(built.folder).select(size=9)
+    >>> loader = tengen.PositionLoader(games, tengen.get_encoder("simple"), batch=3, seed=1)
+    >>> batch = loader.batch_at(0, 3)
+    >>> batch.planes.shape, batch.moves.shape
+    ((3, 11, 9, 9), (3,))
     """
 
     def __init__(

@@ -115,7 +115,12 @@ class TrainingConfig(Settings):
 
 @dataclass(frozen=True)
 class SupervisedConfig(TrainingConfig):
-    """Everything that shapes a run of supervised learning; kept as config.toml in its directory."""
+    """Everything that shapes a run of supervised learning; kept as config.toml in its directory.
+
+    >>> import tengen
+    >>> tengen.SupervisedConfig("data/kgs", size=9, network="residual:blocks=4,filters=64").batch
+    128
+    """
 
     kind: ClassVar[str] = "supervised"
 
@@ -329,7 +334,12 @@ class PositionSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ValueConfig(TrainingConfig):
-    """Everything that shapes a run of value learning; kept as config.toml in its directory."""
+    """Everything that shapes a run of value learning; kept as config.toml in its directory.
+
+    >>> import tengen
+    >>> tengen.ValueConfig(policy="go9", games=10_000).temperature
+    1.0
+    """
 
     kind: ClassVar[str] = "value"
 
@@ -421,7 +431,12 @@ class ValueConfig(TrainingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationsConfig(TrainingConfig):
-    """Everything that shapes generations of value networks; kept as config.toml in the directory of the run."""
+    """Everything that shapes generations of value networks; kept as config.toml in the directory of the run.
+
+    >>> import tengen
+    >>> tengen.ReinforceConfig(start_from="go9", opponent="self").games
+    512
+    """
 
     kind: ClassVar[str] = "generations"
     unused: ClassVar[tuple[str, ...]] = ("hours", "start_from")

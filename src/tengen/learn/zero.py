@@ -53,7 +53,7 @@ from tengen.learn.zero_settings import ZeroConfig
 from tengen.nets.evaluator import load_evaluator
 from tengen.nets.model_file import ModelCard
 from tengen.nets.network import Network, PolicyValueOutput, build_network
-from tengen.nets.openvino_evaluator import agreement, apart
+from tengen.nets.openvino_evaluator import agreement, split_positions
 from tengen.nets.registry import describe_network, parse_network
 from tengen.runs.folder import (
     CHECKPOINT_FILE,
@@ -496,7 +496,7 @@ class ZeroTrainer(Trainer[ReplayBatch]):
         if planes is None or config.backend != "int8":
             self.export(path, card)
             return {}
-        known, unseen = apart(planes)
+        known, unseen = split_positions(planes)
         self.export(path, card, known)
         if not len(unseen):
             return {}

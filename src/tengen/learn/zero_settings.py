@@ -130,6 +130,10 @@ class ZeroConfig(SelfPlaySettings):
     """Everything that shapes a run; kept as config.toml in its directory.
 
     Settings that may change when the run is resumed are noted in its metrics, except for those of the machine.
+
+    >>> import tengen
+    >>> tengen.ZeroConfig(game="tictactoe", simulations=16).positions
+    20000
     """
 
     kind: ClassVar[str] = "zero"

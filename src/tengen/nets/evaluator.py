@@ -67,6 +67,13 @@ def load_evaluator(
     `openvino` is the faster on a CPU in floats; `int8` is several times as fast again, for models saved with their
     calibration; `fastest` is int8 for these and openvino for others; `torch` needs the `train` extra. With `threads`
     None the backend chooses. `streams`: how many evaluators of it, made by `another`, work at a time.
+
+    >>> import tengen
+    >>> evaluator, card = tengen.load_evaluator("go5", backend="int8")
+    >>> planes = tengen.get_encoder(card.encoder).encode([tengen.go.State.new(size=5)])
+    >>> logits, values = evaluator.evaluate(planes)
+    >>> logits.shape, values.shape
+    ((1, 26), (1,))
     """
     path = find_model(model)
     if backend == "fastest":

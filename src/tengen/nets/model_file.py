@@ -58,10 +58,16 @@ class Conditions(TypedDict):
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a model is for, what it is made of and how it came about."""
+    """What a model is for, what it is made of and how it came about.
 
-    game: str  # "go"
-    size: int
+    >>> import tengen
+    >>> card: tengen.ModelCard = tengen.load_model("go5").card
+    >>> card.game, card.size, card.network, card.encoder
+    ('go', 5, 'residual', 'compact')
+    """
+
+    game: str  # name of the game, such as "go"
+    size: int  # rows of the board
     rules: str  # the rule set it learned under
     encoder: str  # the encoder whose planes it reads
     planes: int  # how many those are
@@ -149,6 +155,16 @@ def save_model(
     """Write a network with its card; `half` stores 16-bit weights, in half the space and near enough to play with.
 
     `ranges`, found by `calibrate`, let the model be played in 8-bit integers.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> encoder = tengen.get_encoder("compact")
+    >>> network = tengen.build_network("residual", encoder.planes, 5, blocks=1, filters=8, value=True, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tengen.save_model(f"{folder}/mine.safetensors", network, tengen.ModelCard.of(network, encoder="compact"))
+    ...     model = tengen.load_model(f"{folder}/mine.safetensors")
+    >>> model
+    Model('go', size=5, network='residual', encoder='compact')
     """
     if card.network != network.name or card.architecture() != network.architecture:
         raise ModelFileError(f"the card describes another network than the one to save: {card.network}")

@@ -121,6 +121,11 @@ def build_network(
     """A fresh network of this kind; the same seed gives the same weights. NetworkSpecError if it cannot be.
 
     Without `width` the board is square; without `actions` they are those of Go, every point and the pass.
+
+    >>> import tengen
+    >>> network = tengen.build_network("residual", planes=10, size=5, blocks=1, filters=8, seed=1)
+    >>> network.architecture.actions, sum(weights.size for weights in network.weights().values())
+    (26, 0)
     """
     network = Network(name, planes, size, width=width, actions=actions, **arguments)
     generator = torch.Generator()

@@ -3,7 +3,7 @@
 In floats, or in eight bits instead of 32. How a network is made ready to be played in integers, and how well it then
 plays:
 
-    known, unseen = apart(planes)
+    known, unseen = split_positions(planes)
     ranges = calibrate(network.architecture, network.weights(), known)
     save_model(path, network, card, ranges=ranges)
     fast, _ = load_evaluator(path, backend="int8")
@@ -113,7 +113,16 @@ _BATCH = 64
 
 
 def calibrate(architecture: Architecture, weights: Weights, planes: NDArray[np.uint8], threads: int = 1) -> Ranges:
-    """The ranges of all tensors that int8 rounds, float32[2] each, over planes uint8[B, C, H, W]."""
+    """The ranges of all tensors that int8 rounds, float32[2] each, over planes uint8[B, C, H, W].
+
+    >>> import tengen
+    >>> encoder = tengen.get_encoder("compact")
+    >>> planes = encoder.encode([tengen.go.State.new(size=5).play(move) for move in range(25)])
+    >>> network = tengen.build_network("residual", encoder.planes, 5, blocks=1, filters=8, seed=1)
+    >>> ranges = tengen.calibrate(network.architecture, network.weights(), planes)
+    >>> all(low <= high for low, high in ranges.values())
+    True
+    """
     check_planes(planes, architecture)
     if not len(planes):
         raise ValueError("no positions to calibrate on: give some hundreds, from games the network plays")
@@ -133,10 +142,16 @@ def calibrate(architecture: Architecture, weights: Weights, planes: NDArray[np.u
     return ranges
 
 
-def apart(planes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def split_positions(planes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Two halves of planes uint8[B, C, H, W] with no position in common: to calibrate on, and to measure agreement on.
 
     A position that occurs several times, as the empty board does, is in one of them, once.
+
+    >>> import numpy as np
+    >>> import tengen
+    >>> planes = np.array([[1], [1], [2], [3]], np.uint8).reshape(4, 1, 1, 1)
+    >>> [half.ravel().tolist() for half in tengen.split_positions(planes)]
+    [[1, 2], [3]]
     """
     first = np.unique(planes.reshape(len(planes), -1), axis=0, return_index=True)[1]
     distinct = planes[np.sort(first)]
@@ -149,6 +164,13 @@ def agreement(exact: Evaluator, rounded: Evaluator, planes: NDArray[np.uint8]) -
 
     `top1` is the share of positions whose first choice is the same, `policy` the mean share of probability that sits
     on other moves, if there is a policy; `value` the mean distance of the values, if there are any.
+
+    >>> import tengen
+    >>> exact, rounded = (tengen.load_evaluator("go5", backend)[0] for backend in ("openvino", "int8"))
+    >>> states = [tengen.go.State.new(size=5).play(move) for move in range(25)]
+    >>> found = tengen.agreement(exact, rounded, tengen.get_encoder("compact").encode(states))
+    >>> sorted(found), found["top1"] > 0.8
+    (['policy', 'top1', 'value'], True)
     """
     (logits, values), (other_logits, other_values) = exact.evaluate(planes), rounded.evaluate(planes)
     found = {}

@@ -95,7 +95,13 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True)
 class FastPolicy:
-    """A linear softmax over local features; it plays on boards of every size."""
+    """A linear softmax over local features; it plays on boards of every size.
+
+    >>> import tengen
+    >>> policy: tengen.FastPolicy = tengen.load_fast_policy(size=9)
+    >>> policy.weights.shape
+    (590529,)
+    """
 
     weights: NDArray[np.float32]  # [WEIGHTS], the sections of `fast_policy.SECTIONS` end to end
 

@@ -33,7 +33,12 @@ from tengen.search.tree import (
 
 
 class GumbelParameters(NamedTuple):
-    """What shapes the search."""
+    """What shapes the search.
+
+    >>> import tengen
+    >>> tengen.Gumbel(tengen.GumbelParameters(considered=8)).parameters.value_scale
+    1.0
+    """
 
     considered: int = 16  # m: how many actions are compared at the root
     visit_offset: float = 50.0  # c_visit

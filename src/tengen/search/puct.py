@@ -32,11 +32,16 @@ from tengen.search.tree import (
 
 
 class PuctParameters(NamedTuple):
-    """What shapes the search."""
+    """What shapes the search.
+
+    >>> import tengen
+    >>> tengen.Puct(tengen.PuctParameters(exploration=2.0)).parameters.threshold
+    1
+    """
 
     exploration: float = 1.5  # c
-    fpu_reduction: float = 0.2
-    fpu_zero: bool = False
+    fpu_reduction: float = 0.2  # how much worse than the node an action without visits looks: times sqrt(explored P)
+    fpu_zero: bool = False  # whether such an action looks like a draw instead
     threshold: int = 1  # n_thr: the visit at which a leaf is expanded
     depth: int = 0  # actions in a path at most, beyond which nothing is expanded; 0: as many as there is room for
 

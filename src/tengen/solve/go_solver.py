@@ -37,7 +37,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a search found out about a position."""
+    """What a search found out about a position.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(2, "tromp-taylor", komi=0.5)
+    >>> verdict: tengen.Verdict = tengen.Solver(state.size, state.rules).verdict(state)
+    >>> verdict.winner == tengen.go.BLACK, str(verdict.claims[0])
+    (True, 'Black by 1 or more')
+    """
 
     winner: int | None
     """BLACK, WHITE, EMPTY if each can force at least a draw, or None if nothing is proven."""
@@ -46,7 +53,9 @@ class Verdict:
     exhausted: bool
     """Whether no winner can be proven, however long one searches: it depends on the repetition rule."""
     nodes: int
+    """How many nodes the search expanded."""
     seconds: float
+    """How long it took."""
 
 
 class MoveEstimate(NamedTuple):
@@ -67,7 +76,6 @@ def solve(state: go.State, memory: float = 0.25, nodes: int | None = None) -> Ve
     """Who wins this position by force; `nodes` limits the search, `memory` (in GB) its tables.
 
     >>> import tengen
-    >>> from tengen.solve.go_solver import solve
     >>> solve(tengen.go.State.new(3, "simple-go", komi=8.5)).winner == tengen.go.BLACK
     True
     """
@@ -75,7 +83,13 @@ def solve(state: go.State, memory: float = 0.25, nodes: int | None = None) -> Ve
 
 
 class Solver:
-    """Proves claims about positions of one board size and rule set, and remembers what it found."""
+    """Proves claims about positions of one board size and rule set, and remembers what it found.
+
+    >>> import tengen
+    >>> state = tengen.go.State.new(3, "simple-go", komi=8.5)
+    >>> tengen.Solver(state.size, state.rules).verdict(state).winner == tengen.go.BLACK
+    True
+    """
 
     def __init__(self, size: int, rules: RuleSet, memory: float = 0.25) -> None:
         """`memory`: in GB, for all tables."""
