@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib.util
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,10 +79,38 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         tengen.play_matches  # noqa: B018
 
 
-def test_the_page_of_the_api_is_up_to_date() -> None:
+def load_make_api() -> Any:
+    """The program that makes the page of the API."""
     spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")
     assert spec is not None and spec.loader is not None
     make_api = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_api)
+    return make_api
+
+
+def test_every_field_of_a_public_class_says_what_it_means() -> None:
+    make_api = load_make_api()
+    kinds = [thing for thing in documented().values() if inspect.isclass(thing)]
+    fields = {(kind.__name__, each) for kind in kinds for each in make_api.fields(kind)}
+    assert len(fields) > 100
+    assert not [(name, each.declaration) for name, each in fields if not each.meaning]
+    assert ("PuctParameters", make_api.Field("exploration: float = 1.5", "c")) in fields
+
+
+def test_examples_import_nothing_from_inner_modules() -> None:
+    pages = [*ROOT.glob("examples/*.py"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
+    extending = {"add-a-game.md", "tables.md"}  # a game of your own is made of the parts of ours; tables are a package
+    inner = {
+        (page.name, line.strip())
+        for page in pages
+        if page.name not in extending
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\s*(>>> )?(from|import) tengen\.", line)
+    }
+    assert not inner
+
+
+def test_the_page_of_the_api_is_up_to_date() -> None:
+    make_api = load_make_api()
     assert {name for names in make_api.SECTIONS.values() for name in names} == set(tengen.__all__)
     assert make_api.PAGE.read_text() == make_api.make_page(), "run `make docs`"

@@ -32,7 +32,7 @@ class Score:
     >>> import tengen
     >>> score = tengen.Score(wins=6, losses=3, draws=1)
     >>> score.mean, round(score.elo), str(score)
-    (0.65, 108, '65.0% (95%: 35.2% to 86.4%)')
+    (0.65, 108, '65.0% (95%: 35.4% to 86.3%)')
     """
 
     wins: int

@@ -39,6 +39,7 @@ class Encoder(ABC):
     """The game whose positions it shows."""
 
     name: str
+    """What `get_encoder` calls it."""
     meanings: tuple[str, ...]
     """What each plane shows, in words."""
 

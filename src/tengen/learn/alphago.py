@@ -213,6 +213,18 @@ def learn_alphago(
     `config` is a configuration or the name of a preset; `settings` change it. Ctrl-C ends the run as it ends the stage
     under way, which keeps what it has. `hosts`: where games are played and records read, if not on this machine;
     networks are trained here.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> tiny = {"size": 3, "komi": 0.5, "teacher": "random", "teacher_games": 80, "positions": 256, "value_games": 40}
+    >>> tiny |= {"network": "residual:blocks=1,filters=4,value=yes", "match_games": 2, "ablation_games": 0}
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     figures = tengen.learn_alphago("go5", run, updates=0, workers=1, **tiny)
+    ...     model = tengen.load_model(f"{run}/alphago.safetensors")
+    >>> list(figures)
+    ['records', 'policy', 'fast policy', 'value']
+    >>> model.card.size
+    3
     """
     from tengen.learn.distributed import find_device
     from tengen.learn.game_report import write_alphago_report

@@ -80,6 +80,15 @@ def learn_generations(
 
     Returns the last generation's line of metrics. Ctrl-C ends the run: what is played and learned by then is kept.
     `hosts`: where games are played, if not in threads of this process.
+
+    >>> import tempfile
+    >>> import tengen
+    >>> tiny = {"game": "tictactoe", "network": "simple-go:filters=4,hidden=4", "positions": 64, "batch": 32}
+    >>> games = {"generations": 1, "first_games": 40, "match_games": 2, "validate": 16, "attempts": 1}
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     last = tengen.learn_generations(tengen.GenerationsConfig(**tiny, **games), run)
+    >>> last["generation"]
+    1
     """
     out = Path(out)
     _check(config)

@@ -186,7 +186,12 @@ BACKENDS: Final = ("int8", "openvino")
 
 @dataclass(frozen=True)
 class ReinforceConfig(Settings):
-    """Everything that shapes a run of policy-gradient learning; kept as config.toml in its directory."""
+    """Everything that shapes a run of policy-gradient learning; kept as config.toml in its directory.
+
+    >>> import tengen
+    >>> tengen.ReinforceConfig(start_from="go9", opponent="self").games
+    512
+    """
 
     kind: ClassVar[str] = "reinforce"
     usually_free: ClassVar[bool] = True

@@ -74,11 +74,10 @@ def learn_supervised(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import tengen
-    >>> from tengen.data.build import build_dataset
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     random = {"workers": 1, "folder": f"{folder}/match"}  # records of random games
     ...     _ = tengen.play_match("random", "random", games=100, size=5, **random)
-    ...     built = build_dataset([Path(folder, "match")], Path(folder, "data"), workers=1)
+    ...     built = tengen.build_dataset([Path(folder, "match")], Path(folder, "data"), workers=1)
     ...     tiny = {"size": 5, "positions": 256, "validate": 64, "report": False}
     ...     best = tengen.learn_supervised(f"{folder}/data", f"{folder}/run", **tiny)
     >>> built.games, 0 <= best["top1"] <= 1

@@ -80,10 +80,9 @@ def learn_value(
 
     >>> import tempfile
     >>> import tengen
-    >>> from tengen.learn.settings import ValueConfig
     >>> tiny = {"games": 200, "positions": 256, "validate": 32, "network": "alphago-value:layers=2,filters=4"}
     >>> with tempfile.TemporaryDirectory() as run:
-    ...     best = tengen.learn_value(ValueConfig(policy="go5", **tiny), run)
+    ...     best = tengen.learn_value(tengen.ValueConfig(policy="go5", **tiny), run)
     >>> 0 <= best["value_loss"] <= 4
     True
     """

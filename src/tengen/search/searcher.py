@@ -7,10 +7,11 @@ Several threads can search the same trees, each by rounds of its own: while the 
 another plays its rollouts out. One at a time selects or writes back; leaves under evaluation look lost to the others
 (virtual loss). With one thread, the same seed gives the same search.
 
->>> from tengen.games.game import get_game
->>> game = get_game("microchess")
+>>> import numpy as np
+>>> import tengen
+>>> game = tengen.get_game("microchess")
 >>> batch = game.batch(game.options())
->>> searcher = Searcher(batch, PlayoutEvaluation(batch, seed=1), Puct(), seed=1)
+>>> searcher = tengen.Searcher(batch, tengen.PlayoutEvaluation(batch, seed=1), tengen.Puct(), seed=1)
 >>> result = searcher.search(batch.allocate(1), np.arange(1), simulations=100)
 >>> int(result.visits.sum())
 100
@@ -26,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame, GameArrays
-from tengen.search.leaves import LeafEvaluation, Leaves, PlayoutEvaluation, new_leaves
-from tengen.search.puct import Puct
+from tengen.search.leaves import LeafEvaluation, Leaves, new_leaves
 from tengen.search.rule import SearchResult, SearchRule
 from tengen.search.tree import (
     EXPANDED,
@@ -41,8 +41,6 @@ from tengen.search.tree import (
     new_paths,
     new_trees,
 )
-
-__all__ = ["Counts", "PlayoutEvaluation", "Puct", "Searcher"]
 
 NODE_BYTES = 37  # of a tree's arrays, with sums of rollouts
 _DEEPEST = 256  # actions in a path; what lies deeper is not explored further
