@@ -125,7 +125,7 @@ def build_network(
     >>> import tengen
     >>> network = tengen.build_network("residual", planes=10, size=5, blocks=1, filters=8, seed=1)
     >>> network.architecture.actions, sum(weights.size for weights in network.weights().values())
-    (26, 0)
+    (26, 3730)
     """
     network = Network(name, planes, size, width=width, actions=actions, **arguments)
     generator = torch.Generator()

@@ -39,7 +39,7 @@ class PuctParameters(NamedTuple):
     1
     """
 
-    exploration: float = 1.5  # c
+    exploration: float = 1.5  # c: how much the prior counts
     fpu_reduction: float = 0.2  # how much worse than the node an action without visits looks: times sqrt(explored P)
     fpu_zero: bool = False  # whether such an action looks like a draw instead
     threshold: int = 1  # n_thr: the visit at which a leaf is expanded
