@@ -87,7 +87,7 @@ def learn_generations(
     >>> games = {"generations": 1, "first_games": 40, "match_games": 2, "validate": 16, "attempts": 1}
     >>> with tempfile.TemporaryDirectory() as run:
     ...     last = tengen.learn_generations(tengen.GenerationsConfig(**tiny, **games), run)
-    >>> last["generation"]
+    >>> last["step"]
     1
     """
     out = Path(out)

@@ -40,10 +40,10 @@ class Verdict:
     """What a search found out about a position.
 
     >>> import tengen
-    >>> state = tengen.go.State.new(2, "tromp-taylor", komi=0.5)
+    >>> state = tengen.go.State.new(3, "simple-go", komi=8.5)
     >>> verdict: tengen.Verdict = tengen.Solver(state.size, state.rules).verdict(state)
     >>> verdict.winner == tengen.go.BLACK, str(verdict.claims[0])
-    (True, 'Black by 1 or more')
+    (True, 'Black by 9 or more')
     """
 
     winner: int | None
