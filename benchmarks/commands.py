@@ -151,9 +151,20 @@ def generations(
         write_json(report, json_file)
 
 
+def boards(
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each is measured; the best counts.")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Processor time of each measurement.")] = 1.0,
+) -> None:
+    """Measure the three boards of the course: what Zobrist hashing brings, and what compiled kernels bring."""
+    from benchmarks.boards import measure_boards, print_boards
+
+    sizes = (5, 9, 19)
+    print_boards(sizes, measure_boards(sizes, seconds, rounds))
+
+
 bench = group(
     "Measure speed, always as a ratio to yardsticks in the same run.",
-    {"engine": engine, "data": data, "zero": zero, "alphago": alphago, "generations": generations},
+    {"engine": engine, "boards": boards, "data": data, "zero": zero, "alphago": alphago, "generations": generations},
 )
 
 
