@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import PercentFormatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +17,11 @@ RED: Final = "#d6204e"
 GREEN: Final = "#1c8a5a"
 GREY: Final = "#6b7280"
 CURVE_COLORS: Final = (BLUE, RED, GREEN, "#d99a1b", "#7b3fb8", "#12a0b8", "#8a5a2b", "#d45fa8", "#6b7280", "#94b41d")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty picture of this size in inches, with some room between its panels."""
+    return Figure(figsize=(width, height), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
 
 
 def as_png(figure: Figure) -> bytes:
@@ -31,8 +38,12 @@ def as_svg(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def dress(axes: "Axes", title: str) -> None:
-    """The look of all our pictures."""
+def dress(axes: "Axes", title: str, x: str = "", *, share: bool = False) -> None:
+    """The look of all our pictures. `x`: what runs from left to right; `share`: percents run from below to above."""
+    if x:
+        axes.set_xlabel(x, color=GREY, fontsize=9)
+    if share:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color="#1f2937")
     axes.grid(color="#e5e7eb", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
+from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress, new_figure
 from tengen.arena.statistics import Rating, Score, describe_elo
 from tengen.games.game import get_game
 from tengen.games.go.coordinates import board_svg
@@ -154,7 +152,7 @@ def _show_game(game: _ShownGame) -> str:
 
 def draw_zero(lines: Sequence[Line]) -> bytes:
     """The curves of a run as a PNG; lines: the metrics of its completed rounds."""
-    figure = Figure(figsize=(12, 10.6), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(12, 10.6)
     strength, policy, value, games, speed, machine = figure.subplots(3, 2).ravel()
     unit, name = (3600.0, "hours") if lines[-1]["seconds"] > 7200 else (60.0, "minutes")
     hours = [line["seconds"] / unit for line in lines]
@@ -173,7 +171,6 @@ def draw_zero(lines: Sequence[Line]) -> bytes:
     if any(line.get("play_resigned") for line in lines):
         draw(games, "play_resigned", "resigned", RED)
     games.set_ylim(0, 1)
-    games.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     draw(speed, "play_simulations_per_second", "simulations", BLUE)
     draw(speed, "play_positions_per_second", "positions", GREEN)
     speed.set_yscale("log")
@@ -184,14 +181,13 @@ def draw_zero(lines: Sequence[Line]) -> bytes:
         (strength, policy, value, games, speed, machine),
         (*titles, "Self-play, per second", "Where a round's time goes (seconds)"),
     ):
-        dress(axes, title)
-        axes.set_xlabel(f"{name} of learning", color=GREY, fontsize=9)
+        dress(axes, title, f"{name} of learning", share=axes is games)
     return as_png(figure)
 
 
 def draw_ratings(ratings: Mapping[int, Rating], chain: Mapping[int, float]) -> bytes:
     """Ratings by a round robin, with 95% intervals, and those that the run gave itself on the way."""
-    figure = Figure(figsize=(9, 5), dpi=130, layout="constrained")
+    figure = new_figure(9, 5)
     axes = figure.subplots()
     generations = sorted(ratings)
     first = generations[0]
@@ -202,8 +198,7 @@ def draw_ratings(ratings: Mapping[int, Rating], chain: Mapping[int, float]) -> b
     elo = [ratings[each].elo for each in generations]
     reach = [1.96 * ratings[each].error for each in generations]
     axes.errorbar(generations, elo, reach, color=BLUE, marker="o", capsize=3, linewidth=1.8, label="round robin")
-    dress(axes, f"Elo over generations (generation {first} has 0)")
-    axes.set_xlabel("generation", color=GREY, fontsize=9)
+    dress(axes, f"Elo over generations (generation {first} has 0)", "generation")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return as_png(figure)
 
@@ -264,7 +259,7 @@ def write_reinforce_report(run: Path, games: int = 6) -> Path:
 
 def draw_reinforce(lines: Sequence[Line]) -> bytes:
     """The curves of a run as a PNG; lines: the metrics of its updates."""
-    figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(12, 7.4)
     strength, points, entropy, value = figure.subplots(2, 2).ravel()
     unit, name = (3600.0, "hours") if lines[-1]["seconds"] > 7200 else (60.0, "minutes")
     measured = [line for line in lines if "score" in line]
@@ -287,10 +282,7 @@ def draw_reinforce(lines: Sequence[Line]) -> bytes:
         (entropy, "Entropy of the policy (nats)"),
         (value, "Squared error of the value"),
     ):
-        dress(axes, title)
-        axes.set_xlabel(f"{name} of learning", color=GREY, fontsize=9)
-    for axes in (strength, points):
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        dress(axes, title, f"{name} of learning", share=axes in (strength, points))
     return as_png(figure)
 
 

@@ -5,7 +5,7 @@ the network's moves as a heat map, the move that was played, and the three likel
 any time, while the run is under way too, because it only reads. Matplotlib draws without its global state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress
+from tengen._figures import BLUE, CURVE_COLORS, GREEN, GREY, RED, as_png, dress, new_figure
 from tengen._pages import render_page
 from tengen.data.dataset import Dataset, DatasetError, Selection, position_of
 from tengen.encode.go import get_go_encoder
@@ -235,17 +234,26 @@ def draw_samples(model: Path, dataset: Dataset, games: Selection, count: int = 1
 
 
 def write_value_curves(run: Path) -> Path:
-    """Draw the curves of the run in this directory, also of one under way; returns the path of the picture."""
+    """Draw the curves of value learning, also of a run under way; returns the path of the picture."""
+    return _write_curves(run, draw_value_curves)
+
+
+def write_generation_curves(run: Path) -> Path:
+    """Draw the curves of the generations of a run, also of one under way; returns the path of the picture."""
+    return _write_curves(run, lambda lines: draw_generations(lines, tuple(GenerationsConfig.read(run).sides())))
+
+
+def _write_curves(run: Path, draw: Callable[[Metrics], bytes]) -> Path:
     lines = read_metrics(run)
     if not lines:
-        raise FolderError(f"the run in {run} has made no validation yet: there is nothing to draw")
-    write_atomically(run / CURVES_FILE, draw_value_curves(lines))
+        raise FolderError(f"the run in {run} has measured nothing yet: there is nothing to draw")
+    write_atomically(run / CURVES_FILE, draw(lines))
     return run / CURVES_FILE
 
 
 def draw_curves(metrics: Metrics) -> bytes:
     """The curves of a run as a PNG: loss, accuracy, accuracy by phase of the game, learning rate."""
-    figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(12, 7.4)
     loss, accuracy, phases, rate = figure.subplots(2, 2).ravel()
     positions = [line["positions"] for line in metrics]
     _curve(loss, positions, [line["train_loss"] for line in metrics], "training", GREY)
@@ -261,24 +269,21 @@ def draw_curves(metrics: Metrics) -> bytes:
         _curve(phases, positions, values, name, color)
     _curve(rate, positions, [line["rate"] for line in metrics], "", BLUE)
     rate.set_ylim(bottom=0)
-    for axes, title in (
-        (loss, "Loss (nats)"),
-        (accuracy, "Moves predicted, test games"),
-        (phases, "Top-1 by phase of the game"),
-        (rate, "Learning rate"),
+    for axes, title, share in (
+        (loss, "Loss (nats)", False),
+        (accuracy, "Moves predicted, test games", True),
+        (phases, "Top-1 by phase of the game", True),
+        (rate, "Learning rate", False),
     ):
-        dress(axes, title)
+        dress(axes, title, "positions learned from", share=share)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
-    for axes in (accuracy, phases):
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     return as_png(figure)
 
 
 def draw_value_curves(metrics: Metrics) -> bytes:
     """The curves of value learning as a PNG: squared error, distance from the policy held to if any, learning rate."""
     held = bool(metrics) and "test_policy_divergence" in metrics[-1]
-    figure = Figure(figsize=(12, 4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(12, 4)
     panels = figure.subplots(1, 3 if held else 2)
     positions = [line["positions"] for line in metrics]
     _curve(panels[0], positions, [line["train_value_loss"] for line in metrics], "games learned from", GREY)
@@ -290,9 +295,8 @@ def draw_value_curves(metrics: Metrics) -> bytes:
     _curve(panels[-1], positions, [line["rate"] for line in metrics], "", BLUE)
     panels[-1].set_ylim(bottom=0)
     for axes, title in zip(panels, titles):
-        dress(axes, title)
+        dress(axes, title, "positions learned from")
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.set_xlabel("positions learned from", color=GREY, fontsize=9)
     return as_png(figure)
 
 
@@ -323,27 +327,16 @@ def draw_sweep(names: Sequence[str], errors: Sequence[float], runs: Sequence[Met
         shares = [0.0, *(line["test_top1"] for line in metrics)]
         curves.plot(times, shares, style, color=colors[i], marker=".", markersize=5, linewidth=1.6)
     dress(bars, "Top-1 on test games, with 95% intervals")
-    dress(curves, "Top-1 over training time (colours as on the left)")
-    curves.set_xlabel(f"{name_of_unit} of training", color=GREY, fontsize=9)
+    dress(curves, "Top-1 over training time (colours as on the left)", f"{name_of_unit} of training", share=True)
     bars.grid(axis="y", visible=False)
     bars.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    curves.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     curves.set_ylim(bottom=0)
     return as_png(figure)
 
 
-def write_generation_curves(run: Path) -> Path:
-    """Draw the curves of the generations of a run, also of one under way; returns the path of the picture."""
-    lines = read_metrics(run)
-    if not lines:
-        raise FolderError(f"the run in {run} has completed no generation yet: there is nothing to draw")
-    write_atomically(run / CURVES_FILE, draw_generations(lines, tuple(GenerationsConfig.read(run).sides())))
-    return run / CURVES_FILE
-
-
 def draw_generations(lines: Metrics, sides: Sequence[str]) -> bytes:
     """The curves of a run as a PNG; lines: the metrics of its generations; sides: the names of its networks."""
-    figure = Figure(figsize=(12, 7.4), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(12, 7.4)
     loss, games, first, second = figure.subplots(2, 2).ravel()
     numbers = [line["step"] for line in lines]
     for side, color in zip(sides, CURVE_COLORS):
@@ -359,11 +352,9 @@ def draw_generations(lines: Metrics, sides: Sequence[str]) -> bytes:
             axes.plot(numbers, points, color=color, marker=".", label=f"against {label}")
     for axes in (games, first, second):
         axes.set_ylim(0, 1)
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     titles = ("Loss on test games (nats)", "Points of the first player", "As the first player", "As the second player")
     for axes, title in zip((loss, games, first, second), titles):
-        dress(axes, title)
-        axes.set_xlabel("generation", color=GREY, fontsize=9)
+        dress(axes, title, "generation", share=axes is not loss)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return as_png(figure)
 
@@ -378,7 +369,7 @@ def _points_against(line: Mapping[str, Any], name: str, other: int) -> float:
 
 def draw_value_errors(errors: "ValueErrors") -> bytes:
     """The errors over the number of moves as a PNG, with intervals of two standard errors."""
-    figure = Figure(figsize=(8, 5), dpi=130, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.1))
+    figure = new_figure(8, 5)
     axes = figure.subplots()
     parts = errors.by_move()
     middles = [sum(moves) / 2 for moves in parts]
@@ -387,8 +378,7 @@ def draw_value_errors(errors: "ValueErrors") -> bytes:
         axes.errorbar(middles, means[:, 0], 2 * means[:, 1], color=color, label=name, marker="o", capsize=3)
     axes.axhline(1.0, color=GREY, linestyle=":", linewidth=1.2)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("moves played", color=GREY, fontsize=9)
-    dress(axes, "Mean of (z - v)^2 by the number of moves; always 0 has 1")
+    dress(axes, "Mean of (z - v)^2 by the number of moves; always 0 has 1", "moves played")
     return as_png(figure)
 
 
