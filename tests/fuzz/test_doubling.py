@@ -15,6 +15,7 @@ from itertools import product
 import pytest
 from starlette.datastructures import Headers
 
+from tengen._text import one_line
 from tengen.agents.registry import read_spec
 from tengen.agents.uci import _option
 from tengen.data.download import parse_index, parse_years
@@ -25,7 +26,7 @@ from tengen.games.microchess.game import from_pgn
 from tengen.nets.registry import parse_network
 from tengen.serve.gtp_protocol import GtpError, as_integer, as_number, read_commands
 from tengen.serve.kata import parse_query
-from tengen.serve.uci import parse_go, parse_option, parse_position, printable, read_lines
+from tengen.serve.uci import parse_go, parse_option, parse_position, read_lines
 from tengen.web.guard import _cookie, _is_same, _name
 from tengen.web.inputs import read_any, safe_spec
 from tengen.web.study import read_study
@@ -68,7 +69,7 @@ def gtp(data: bytes) -> None:
 
 def uci(data: bytes) -> None:
     for line in read_lines(BytesIO(data)):
-        printable(line)
+        one_line(line)
         for read in (parse_go, parse_option, parse_position):
             try:
                 read(line.split()[1:])

@@ -20,6 +20,7 @@ from functools import partial
 from itertools import pairwise
 from typing import IO, Final
 
+from tengen._text import one_line
 from tengen.agents.agent import AgentError, AgentTimeoutError, Decision, of_game
 from tengen.agents.foreign_engine import DEFAULT_TIMEOUT, LONGEST_LINE, EngineProcess, ForeignEngine
 from tengen.games import microchess
@@ -309,9 +310,8 @@ class _Lines:
 def _read_lines(stream: IO[bytes], lines: _Lines) -> None:
     with stream:
         while raw := stream.readline(LONGEST_LINE):
-            line = " ".join(raw.decode("utf-8", "replace").split())
-            if line:
-                lines.add("".join(letter if letter.isprintable() else "?" for letter in line))
+            if line := one_line(raw.decode("utf-8", "replace"), None):
+                lines.add(line)
     lines.add(None)
 
 

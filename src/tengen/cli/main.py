@@ -36,6 +36,7 @@ from typer.main import get_command
 
 from tengen import __version__
 from tengen._processes import exit_on_termination
+from tengen._text import one_line
 from tengen.cli.options import Command
 
 EXAMPLES = (
@@ -88,7 +89,7 @@ class ErrorsInOneLine(TyperGroup):
         except Exception as error:
             if ctx.params.get("debug") or not _is_users_mistake(error):
                 raise
-            typer.secho(f"tengen: {_one_line(error)}", fg="red", err=True)
+            typer.secho(f"tengen: {_message(error)}", fg="red", err=True)
             raise typer.Exit(2) from None
 
 
@@ -202,10 +203,9 @@ def _is_users_mistake(error: Exception) -> bool:
     return explained or (isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_MODULES)
 
 
-def _one_line(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"this command needs {error.name}, which comes with the training tools: pip install 'tengen[train]'"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text) or type(error).__name__
+    return one_line(str(error), None) or type(error).__name__

@@ -26,6 +26,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol, cast
 
+from tengen._text import printable
+
 MAX_RECORD_BYTES: Final = 1_000_000
 MAX_PASSED_BYTES: Final = 1 << 30
 MAX_NAME_LENGTH: Final = 200
@@ -121,7 +123,7 @@ def iter_records(paths: Iterable[Path]) -> Iterator[RecordFile]:
 def clean_name(name: str) -> str:
     """A name from outside as it is shown and stored: printable, in one line, of bounded length."""
     plain = name.encode("utf-8", "replace").decode()
-    plain = "".join(letter if letter.isprintable() else "?" for letter in plain[: 2 * MAX_NAME_LENGTH])
+    plain = printable(plain[: 2 * MAX_NAME_LENGTH])
     return plain if len(plain) <= MAX_NAME_LENGTH else "..." + plain[3 - MAX_NAME_LENGTH :]
 
 

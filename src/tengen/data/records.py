@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel
+from tengen._text import printable
 from tengen.games.go.board import (
     BLACK,
     EMPTY,
@@ -134,7 +135,7 @@ class _Line:
     def text(self, name: bytes) -> str:
         """An information property as one line of printable text, empty when missing."""
         text = self.info.get(name, b"")[:200].decode("utf-8", "replace")
-        return (text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)).strip()
+        return printable(text, " ").strip()
 
 
 def _read(data: bytes) -> RecordedGame:

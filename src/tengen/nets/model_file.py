@@ -23,6 +23,7 @@ from safetensors import SafetensorError
 
 import tengen
 from tengen import _plugins
+from tengen._text import printable
 from tengen.nets.layers import Architecture
 from tengen.nets.registry import NetworkSpecError, describe_network, network_kind
 from tengen.runs.arrays import checksum_of
@@ -322,7 +323,7 @@ def _metadata(path: str | Path, data: bytes) -> dict[str, str]:
 def _printable(value: Any) -> Any:
     """What a card says without the characters that steer a terminal."""
     if isinstance(value, str):
-        return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value)
+        return printable(value, " ", lines=True)
     if isinstance(value, dict):
         return {_printable(name): _printable(each) for name, each in value.items()}
     return [_printable(each) for each in value] if isinstance(value, list) else value

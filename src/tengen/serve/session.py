@@ -23,6 +23,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from tengen._text import printable
 from tengen.agents.agent import Agent, AgentError, Decision, Trained
 from tengen.games.game import AnyGame, Record, game_of
 from tengen.games.state import FIRST, RESIGN, SECOND, AnyState
@@ -190,7 +191,7 @@ class GameSession(Generic[State]):
 
     def _board(self, look: Look) -> tuple[Text, int]:
         """The board, and how many columns it takes."""
-        text = printable(str(self.state))
+        text = _shown(str(self.state))
         return Text(text), max(map(len, text.splitlines()), default=0)
 
     def _label(self, look: Look, player: int) -> Text:
@@ -365,7 +366,7 @@ class GameSession(Generic[State]):
             raise ValueError(f"{file}: {error}") from None
         kept = self._keep()
         self._begin(state)
-        ended = f", result {printable(result)}" if result else ""
+        ended = f", result {_shown(result)}" if result else ""
         self._message = f"Loaded {path}, {state.move_number} moves{ended}. {kept} {self._warnings()}".strip()
         if self.state.is_over:
             self._announce_result()
@@ -442,7 +443,7 @@ class GameSession(Generic[State]):
     def _facts(self, look: Look, width: int) -> list[RenderableType]:
         facts: list[RenderableType] = []
         for player, agent in self._names().items():
-            label, name = self._label(look, player), Text(f"  {printable(agent)}", no_wrap=True, overflow="ellipsis")
+            label, name = self._label(look, player), Text(f"  {_shown(agent)}", no_wrap=True, overflow="ellipsis")
             facts += [label.append_text(name)] if width >= 30 else [label, name]
             if standing := self._standing(player):
                 facts.append(Text(f"     {standing}", style="dim"))
@@ -461,7 +462,7 @@ class GameSession(Generic[State]):
             players.append(f"{self.game.players[player - 1]}: {name}" + (f" ({standing})" if standing else ""))
         chance = "" if self._first_chance is None else f" {self.game.players[0]} {self._first_chance:.0%}."
         return Group(
-            Text(printable(f"{', '.join(players)}.{chance}")), self._description(self._console.width), self._turn()
+            Text(_shown(f"{', '.join(players)}.{chance}")), self._description(self._console.width), self._turn()
         )
 
     def _description(self, width: int) -> Text:
@@ -520,17 +521,17 @@ def lay_out(console: Console, page: Page) -> None:
         console.print(page.board, no_wrap=True, overflow="crop")
         console.print(help_text if page.helping else page.summary)
     if page.message:
-        console.print(Text(printable(page.message), style="bold"))
+        console.print(Text(_shown(page.message), style="bold"))
 
 
-def printable(text: str) -> str:
-    """The text without control characters, which could take over a terminal; line ends stay."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+def _shown(text: str) -> str:
+    """The text without control characters; line ends stay."""
+    return printable(text, " ", lines=True)
 
 
 def footnotes(look: Look, note: str, short_help: str) -> list[RenderableType]:
     """The bot's note on its move, and the commands in a few lines."""
-    notes = [Text(printable(note), style="dim", no_wrap=True, overflow="ellipsis")] if note else []
+    notes = [Text(_shown(note), style="dim", no_wrap=True, overflow="ellipsis")] if note else []
     return [*notes, rule(look), Text(short_help, style="dim", no_wrap=True, overflow="ellipsis")]
 
 

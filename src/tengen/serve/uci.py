@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO, Final, TextIO
 
 from tengen import __version__
+from tengen._text import one_line
 from tengen.agents.agent import Agent, AgentError, Decision, NeedsCheck, Stoppable, Trained
 from tengen.agents.analysis import Analysis, Analyst, Watcher
 from tengen.agents.registry import load_agent, with_limit, with_settings
@@ -152,16 +153,16 @@ class UciServer:
         command = COMMANDS.get(word)
         try:
             if command is None:
-                self._send(f"info string unknown command: {printable(line, 60)}")
+                self._send(f"info string unknown command: {one_line(line, 60)}")
             else:
                 command(self, words)
         except BrokenPipeError:
             raise
         except (ValueError, AgentError) as error:
-            self._send(f"info string {printable(str(error))}")
+            self._send(f"info string {one_line(str(error))}")
         except Exception as error:
             traceback.print_exc(file=self._log)
-            self._send(f"info string internal error: {printable(f'{type(error).__name__}: {error}')}")
+            self._send(f"info string internal error: {one_line(f'{type(error).__name__}: {error}')}")
 
     # ----------------------------------------------------------------------------------------- commands
 
@@ -188,7 +189,7 @@ class UciServer:
                 try:
                     self._agent.check(self.state)
                 except AgentError as error:
-                    self._send(f"info string {printable(str(error))}")
+                    self._send(f"info string {one_line(str(error))}")
         self._send("readyok")
 
     def ucinewgame(self, _: list[str]) -> None:
@@ -244,7 +245,7 @@ class UciServer:
             limits = {"nodes": request.nodes, "depth": request.depth, "timed": request.timed}
             self._use(self._spec, self._with_limit(**limits))  # type: ignore[arg-type]
         except (ValueError, OSError, AgentError) as error:  # whatever happens, the program waits for a move
-            self._send(f"info string {printable(str(error))}", "bestmove (none)")
+            self._send(f"info string {one_line(str(error))}", "bestmove (none)")
             return
         self._warn(state)
         self._stop.clear()
@@ -287,7 +288,7 @@ class UciServer:
         except Exception as error:  # whatever the agent did, the program waits for a line
             if not isinstance(error, AgentError):
                 traceback.print_exc(file=self._log)
-            text = printable(f"{self._agent.name} failed: {type(error).__name__}: {error}")
+            text = one_line(f"{self._agent.name} failed: {type(error).__name__}: {error}")
             self._send(f"info string {text}", "bestmove (none)")
 
     def _decide(self, state: microchess.State, request: GoCommand, began: float) -> Decision:
@@ -422,7 +423,7 @@ class UciServer:
         """Report, once for each rule set, that the agent's model was trained with another."""
         text = self._agent.warning(state) if isinstance(self._agent, Trained) else None
         if text is not None and text != self._warned:
-            self._send(f"info string {printable(text)}")
+            self._send(f"info string {one_line(text)}")
         self._warned = text
 
     def _loaded(self, spec: str, limited: str) -> Agent:
@@ -534,9 +535,3 @@ def parse_position(words: Sequence[str]) -> tuple[str | None, list[str]]:
     if where[:1] == ["fen"] and len(where) > 1:
         return " ".join([*where[1:], *["w", "-", "-", "0", "1"][len(where) - 2 :]]), moves
     raise ValueError("a position is `startpos` or `fen FEN`, and there may be `moves` behind it")
-
-
-def printable(text: str, longest: int = 200) -> str:
-    """One line that harms nobody."""
-    line = " ".join(text.split())[:longest]
-    return "".join(letter if letter.isprintable() else "?" for letter in line)

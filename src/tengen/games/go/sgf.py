@@ -32,6 +32,7 @@ from typing import Final
 from sgfmill import sgf_grammar
 
 from tengen import __version__
+from tengen._text import printable
 from tengen.games.go.board import BLACK, EMPTY, WHITE
 from tengen.games.go.coordinates import PASS, RESIGN, check_size, from_sgf, to_gtp, to_sgf
 from tengen.games.go.rules import RuleSet, get_rules
@@ -328,7 +329,7 @@ class _Reader:
         """A property as one line of printable text, empty when missing."""
         values = (self._root if node is None else node).get(name, [])
         text = self._decode(sgf_grammar.simpletext_value(values[0])) if values else ""
-        return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+        return printable(text, " ").strip()
 
     def _decode(self, value: bytes) -> str:
         for charset in filter(None, ("utf-8", self._charset)):
