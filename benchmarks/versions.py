@@ -82,6 +82,7 @@ def _measures(only: str) -> Iterator[tuple[str, Callable[[], int]]]:
         ("UCT, guided", lambda size: _uct(size, True), SIZES),
         ("replay, oneplane", lambda size: _encode(size, "oneplane"), (19,)),
         ("replay, alphago", lambda size: _encode(size, "alphago"), (19,)),
+        ("lock-step moves", _lockstep, (9,)),
         ("self-play simulations", _self_play, (5, 9)),
         ("alphago simulations", _alphago, (9,)),
     ]
@@ -224,6 +225,23 @@ def _encode(size: int, encoder: str) -> Callable[[], int]:
             replay(games, rng.integers(0, 64, 256), rng.integers(0, 200, 256), positions)
             encode.encode_positions(positions, planes)
         return 8 * 256
+
+    return work
+
+
+def _lockstep(size: int, games: int = 256) -> Callable[[], int]:
+    """Moves of games in lock-step whose players draw among sensible moves, without a network."""
+    import numpy as np
+
+    from tengen.games.game import get_game
+
+    batch = get_game("go").batch(get_game("go").options.of({"size": size}))
+    places = "search.lockstep", "search.policy_play"
+    play, play_to_end = _find("PolicyPlay", *places)(batch, [None, None], 1), _find("play_to_end", *places)
+    first = np.arange(games) % 2
+
+    def work() -> int:
+        return int(play_to_end(play, batch.allocate(games), first, 1 - first).lengths.sum())
 
     return work
 
