@@ -16,13 +16,13 @@ positions at a time.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.encode.encoder import get_encoder
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.state import AnyState
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.model_file import SUFFIX, ModelCard, ModelFileError, find_model, read_card
@@ -188,7 +188,7 @@ class ValueTreeResult:
 class _Level:
     """Room for the children of one node."""
 
-    boards: Any
+    boards: GameArrays
     leaves: Leaves
     parent: NDArray[np.int64]
     action: NDArray[np.int64]
@@ -232,7 +232,7 @@ class ValueTreeSearch:
 
     def _search(
         self,
-        boards: Any,
+        boards: GameArrays,
         slot: int,
         ply: int,
         depth: int,
@@ -264,7 +264,7 @@ class ValueTreeSearch:
                 break
         return best, line
 
-    def _children(self, level: _Level, boards: Any, slot: int, logits: NDArray[np.float32]) -> int:
+    def _children(self, level: _Level, boards: GameArrays, slot: int, logits: NDArray[np.float32]) -> int:
         """Set up and evaluate the children of a position that are considered; returns how many they are."""
         movers = np.full(slot + 1, -1, np.int64)
         movers[slot] = 0

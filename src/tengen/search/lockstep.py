@@ -23,14 +23,14 @@ cannot learn to win by passing early, when the opponent may pass as well and a c
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen._kernel import kernel, stack_array
 from tengen.encode.encoder import Encoder
-from tengen.games.batch import BatchedGame
+from tengen.games.batch import BatchedGame, GameArrays
 from tengen.games.game import get_game, open_batch
 from tengen.games.kernels import copy, ending, judge, next_random, play, random_below, restart, sensible
 from tengen.games.state import Options
@@ -45,7 +45,7 @@ _ROOM = 16_384  # children that are set up together, each a game with its histor
 
 def play_in_lockstep(
     game: BatchedGame,
-    boards: Any,
+    boards: GameArrays,
     count: int,
     choose: Callable[[int, NDArray[np.bool_]], NDArray[np.int64]],
     refill: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None,
@@ -76,7 +76,7 @@ def actions_of(turns: Iterable[NDArray[np.int64]], count: int) -> NDArray[np.int
     return np.stack(played, axis=1) if played else np.zeros((count, 0), np.int16)
 
 
-def final_results(game: BatchedGame, boards: Any, count: int) -> NDArray[np.int8]:
+def final_results(game: BatchedGame, boards: GameArrays, count: int) -> NDArray[np.int8]:
     """int8[count]: how the first games, which are over, ended for the first player: 1 won, 0 drawn, -1 lost.
 
     Where a game is counted, it is counted as in self-play and matches, with dead stones taken off.
@@ -129,7 +129,7 @@ class PolicyPlay:
         self._rng = np.random.default_rng(seed)
         self._make_room(1)
 
-    def choose(self, boards: Any, movers: NDArray[np.int64], temperature: float = 1.0) -> NDArray[np.int64]:
+    def choose(self, boards: GameArrays, movers: NDArray[np.int64], temperature: float = 1.0) -> NDArray[np.int64]:
         """int64[B]: an action for each of the first games, drawn by player movers[i] of int64[B]; -1 leaves a game out.
 
         Temperature 0 takes the likeliest. Where a game is over, the action is -1; `BatchedGame.play` leaves it alone.
@@ -176,7 +176,7 @@ class PolicyPlay:
 
 def play_to_end(
     play: PolicyPlay,
-    boards: Any,
+    boards: GameArrays,
     first: NDArray[np.int64],
     second: NDArray[np.int64],
     temperature: float = 1.0,
@@ -221,10 +221,10 @@ class ValuePlay:
         self.children = 0
         """Positions whose value was wanted so far."""
         self._legal = np.zeros((0, game.actions), np.bool_)
-        self._scratch: Any = None
+        self._scratch: GameArrays = None
 
     def choose(
-        self, boards: Any, movers: NDArray[np.int64], at_random: NDArray[np.bool_], uniform: NDArray[np.float64]
+        self, boards: GameArrays, movers: NDArray[np.int64], at_random: NDArray[np.bool_], uniform: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """int64[B]: an action for each of the first games, by player movers[i] of int64[B], or at random where
         at_random: bool[B] says so, by uniform: float64[B], 0 to 1; -1 where the game is over or movers[i] is -1."""
@@ -244,7 +244,7 @@ class ValuePlay:
                 take_best(children.parent, children.action, children.value, actions)
         return actions
 
-    def values(self, boards: Any, number: int, player: int) -> dict[int, float]:
+    def values(self, boards: GameArrays, number: int, player: int) -> dict[int, float]:
         """The value of every considered action of game `number` to its mover, by the evaluation of this player."""
         legal = np.zeros((number + 1, self.game.actions), np.bool_)
         movers = np.full(number + 1, -1, np.int64)
@@ -256,7 +256,7 @@ class ValuePlay:
         return found
 
     def _evaluated(
-        self, boards: Any, index: NDArray[np.int64], legal: NDArray[np.bool_], number: int
+        self, boards: GameArrays, index: NDArray[np.int64], legal: NDArray[np.bool_], number: int
     ) -> Iterator[Children]:
         """The children of these games, some thousand at a time, all of a game together."""
         player = self.players[number]
@@ -281,7 +281,7 @@ class ValuePlay:
             yield Children(self._parent[:count], self._action[:count], values)
 
 
-def play_at_random(game: BatchedGame, boards: Any, count: int, seed: int) -> NDArray[np.int16]:
+def play_at_random(game: BatchedGame, boards: GameArrays, count: int, seed: int) -> NDArray[np.int16]:
     """Play the first games to their end from the start position, moves being drawn among the sensible ones, all alike;
     returns the actions, int16[count, D], -1 after the end of a game."""
     longest = 64
@@ -331,7 +331,7 @@ class TreePlay:
         return self._searcher.counts.evaluations
 
     def choose(
-        self, boards: Any, movers: NDArray[np.int64], at_random: NDArray[np.bool_], uniform: NDArray[np.float64]
+        self, boards: GameArrays, movers: NDArray[np.int64], at_random: NDArray[np.bool_], uniform: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """int64[B]: an action for each of the first games, as `ValuePlay.choose`; it is the next one of the game."""
         actions = np.full(len(movers), -1, np.int64)
