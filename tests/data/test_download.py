@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -237,7 +238,7 @@ def test_a_touched_archive_is_known_by_its_checksum(
     monkeypatch.setattr("tengen.data.download.verify_archive", None)
     fetch(site, tmp_path, games=1)
     (tmp_path / NEWEST).write_bytes(bytes(len(site.files[NEWEST])))
-    with Manifest(tmp_path) as manifest:
+    with closing(Manifest(tmp_path)) as manifest:
         assert manifest.trusted(tmp_path / NEWEST) is None
 
 
@@ -248,7 +249,7 @@ def test_a_page_without_archives_is_told(site: Site, tmp_path: Path) -> None:
 
 
 def test_two_downloads_do_not_share_a_folder(site: Site, tmp_path: Path) -> None:
-    with Manifest(tmp_path), pytest.raises(FolderInUse, match="another process"):
+    with closing(Manifest(tmp_path)), pytest.raises(FolderInUse, match="another process"):
         fetch(site, tmp_path)
 
 

@@ -28,7 +28,7 @@ Driver = Callable[[Path], AbstractContextManager[Any]]
 FIRST_AND_SECOND: dict[str, tuple[Driver, Callable[[Path], Any]]] = {
     "run": (lambda path: closing(RunDirectory(path, {})), lambda path: RunDirectory(path, {})),
     "match": (lambda path: MatchFolder(path, {}, GAME), lambda path: MatchFolder(path, {}, GAME)),
-    "download": (Manifest, Manifest),
+    "download": (lambda path: closing(Manifest(path)), Manifest),
     "build": (sole_use, lambda path: build_dataset([tar(path.parent / "a.tar.gz", records(1))], path, workers=1)),
     "tables": (sole_use, lambda path: build_tables(path, 3)),
 }

@@ -28,12 +28,12 @@ from tengen.solve.check_positions import (
     LOST,
     NO_POSITION,
     CertificateError,
-    Question,
+    Goal,
     answer,
     check_entries,
+    goal_of,
     least_image,
     new_work,
-    question_of,
     replies,
 )
 from tengen.solve.extract import SolutionStrategy, extract
@@ -55,9 +55,9 @@ def point_of_cell(cell: int, size: int) -> int:
     return go.PASS if cell == NO_CELL else (cell // (size + 1) - 1) * size + cell % (size + 1) - 1
 
 
-def result(state: go.State, question: Question) -> int:
+def result(state: go.State, goal: Goal) -> int:
     """What `check_positions` should say of the position after a move."""
-    if slow_checker.is_kept(state, question.color, question.margin):
+    if slow_checker.is_kept(state, goal.color, goal.margin):
         return KEPT
     return LOST if state.is_over else number_of(state)
 
@@ -68,15 +68,15 @@ def test_moves_marks_and_ends_are_those_of_a_slow_checker(rules: str, size: int)
     work, marks, ends = new_work(size), 0, 0
     for number, state in enumerate(games_with_marks(rules, {3: 30, 4: 16, 5: 8}[size], size)):
         color, margin = (go.BLACK, go.WHITE)[number % 2], (size, -3, size * size)[number % 3]
-        question = Question(size, get_rules(rules).flags, color, margin)
+        goal = Goal(size, get_rules(rules).flags, color, margin)
         legal = slow_checker.replies(state)
-        expected = {move: result(slow_checker.after_move(state, move), question) for move in legal}
-        count = replies(work, question, number_of(state), state.to_play)
+        expected = {move: result(slow_checker.after_move(state, move), goal) for move in legal}
+        count = replies(work, goal, number_of(state), state.to_play)
         moves = [point_of_cell(cell, size) for cell in work.moves[:count].tolist()]
         assert dict(zip(moves, work.reached[:count].tolist(), strict=True)) == expected, str(state)
         if state.to_play == color:
             move = moves[number % count]
-            assert answer(work, question, number_of(state), -1 if move == go.PASS else move) == expected[move]
+            assert answer(work, goal, number_of(state), -1 if move == go.PASS else move) == expected[move]
         marks += mark_of(state) is not None
         ends += KEPT in expected.values() or LOST in expected.values()
     assert marks > 3
@@ -96,9 +96,9 @@ def test_the_least_image_is_the_key_of_the_position(size: int) -> None:
 @pytest.mark.parametrize("number", [-7, 3**9 << 6, 11 << 1, sum(3**point for point in range(9)) << 6])
 def test_numbers_that_are_no_position_are_refused(number: int) -> None:
     """Negative, a tenth stone, a mark off the board, a full board without a liberty."""
-    question = Question(3, get_rules("chinese").flags, go.BLACK, 1)
-    assert replies(new_work(3), question, number, go.BLACK) == NO_POSITION
-    assert answer(new_work(3), question, number, 0) == NO_POSITION
+    goal = Goal(3, get_rules("chinese").flags, go.BLACK, 1)
+    assert replies(new_work(3), goal, number, go.BLACK) == NO_POSITION
+    assert answer(new_work(3), goal, number, 0) == NO_POSITION
 
 
 def test_sets_are_strongly_connected_and_steps_lead_down() -> None:
@@ -197,11 +197,11 @@ def test_no_line_repeats_stones_where_there_is_an_order(rules: str, monkeypatch:
     ordered = spoiled = 0
     for seed in range(12):
         certificate = slow_strategy(solution, 9, np.random.default_rng(seed))
-        question = question_of(certificate)
-        entries, starts = check_entries(certificate, question), check_start(certificate, question)
+        goal = goal_of(certificate)
+        entries, starts = check_entries(certificate, goal), check_start(certificate, goal)
         with monkeypatch.context() as patch:
             patch.setattr("tengen.solve.check.ordered_sets", lambda *_: set())
-            lines = Lines(certificate, question, entries, starts)
+            lines = Lines(certificate, goal, entries, starts)
         is_circle = np.bincount(lines.sets) > 1
         found = ordered_sets(lines.steps, lines.sets, is_circle, np.append(entries.ends > 0, False))
         for number, doors in lines.doors().items():

@@ -7,7 +7,7 @@ import pytest
 
 from tengen.games import go
 from tengen.games.go.rules import get_rules
-from tengen.solve.check_positions import check_entries, question_of
+from tengen.solve.check_positions import check_entries, goal_of
 from tengen.solve.extract import (
     Option,
     SolutionStrategy,
@@ -59,10 +59,10 @@ def test_entries_that_are_added_are_seen_as_if_they_had_been_there() -> None:
     other = slow_strategy(solution, 9, np.random.default_rng(11))
     more = {int(key): int(move) for key, move in zip(other.keys, other.moves) if proof.place(int(key)) is None}
     assert len(more) > 10
-    question = question_of(proof)
-    larger, entries = _with(more, proof, question, check_entries(proof, question))
+    goal = goal_of(proof)
+    larger, entries = _with(more, proof, goal, check_entries(proof, goal))
     assert set(larger.keys.tolist()) == {*proof.keys.tolist(), *more}
-    for found, expected in zip(entries, check_entries(larger, question), strict=True):
+    for found, expected in zip(entries, check_entries(larger, goal), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 

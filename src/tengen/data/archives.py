@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Protocol, cast
+from typing import IO, Final, NamedTuple, Protocol
 
 from tengen._text import printable
 
@@ -249,7 +249,8 @@ class _Unpacked:
         return self._last == bytes(512)
 
 
-def _tar_records(file: BufferedReader, archive: str) -> Iterator[RecordFile]:
+def _tar_records(file: BufferedReader, archive: str, to_the_end: bool = False) -> Iterator[RecordFile]:
+    """`to_the_end`: also read what follows the tar's end mark, because the checksum is behind it."""
     stream = _Unpacked(_decompressed(file, archive.lower()))
     try:
         with tarfile.open(fileobj=stream, mode="r|") as members:  # type: ignore[call-overload]
@@ -268,6 +269,9 @@ def _tar_records(file: BufferedReader, archive: str) -> Iterator[RecordFile]:
         raise
     if not stream.is_whole:
         raise _BrokenOff("the tar has no end mark")
+    stream.allow(MAX_PASSED_BYTES)
+    while to_the_end and stream.read(_BLOCK):
+        pass
 
 
 def _decompressed(file: BufferedReader, name: str) -> _Reads:
@@ -322,7 +326,6 @@ def _cut_zip_records(file: IO[bytes], archive: str) -> Iterator[RecordFile]:
 
 
 # -------------------------------------------------------------------------------- is an archive whole?
-# Read it to its end, checksums included, and count the game records in it.
 
 
 class BrokenArchive(ValueError):
@@ -338,52 +341,17 @@ def verify_archive(path: Path, format: str, games: int) -> None:
 
 def count_records(path: Path, format: str) -> int:
     """How many .sgf files an archive of format tar.gz, tar.bz2 or zip holds; BrokenArchive if it is not whole."""
-    count = {"tar.gz": _count_gzip, "tar.bz2": _count_bzip2, "zip": _count_zip}.get(format)
-    if count is None:
-        raise ValueError(f"unknown archive format {format!r}: tar.gz, tar.bz2 and zip are known")
+    name, records = f"archive.{format}", 0
     try:
-        return count(path)
-    except EOFError:
+        with open(path, "rb") as file:
+            for record in _zip_records(file, name) if format == "zip" else _tar_records(file, name, to_the_end=True):
+                if record.reason == FILE_UNREADABLE:
+                    raise zipfile.BadZipFile(record.detail)
+                records += record.reason != ARCHIVE_INSIDE
+    except _BrokenOff:
         raise BrokenArchive(f"is cut short: not a whole {format} file") from None
-    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise BrokenArchive(f"is damaged: {error}") from None
-    except (NotImplementedError, RuntimeError, UnicodeError, ValueError) as error:
-        raise BrokenArchive(f"cannot be read: {error}") from None
-    except OSError as error:
-        if error.errno is not None:  # the disk's fault, not the archive's: bz2 raises bare OSErrors
+    except (_TooMuch, *_BROKEN) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's fault: bz2 raises bare OSErrors
             raise
         raise BrokenArchive(f"is damaged: {error}") from None
-
-
-def _count_gzip(path: Path) -> int:
-    with gzip.open(path, "rb") as stream:
-        return _count_tar(cast(IO[bytes], stream))
-
-
-def _count_bzip2(path: Path) -> int:
-    with bz2.open(path, "rb") as stream:
-        return _count_tar(cast(IO[bytes], stream))
-
-
-def _count_tar(stream: IO[bytes]) -> int:
-    """Count while streaming; then read what follows the tar's end mark, for the checksum is behind it."""
-    records = 0
-    with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as tar:
-        for member in tar:
-            records += member.isfile() and is_record(member.name)
-            tar.members = []  # type: ignore[attr-defined]  # it would remember every member
-    while stream.read(_BLOCK):
-        pass
-    return records
-
-
-def _count_zip(path: Path) -> int:
-    records = 0
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if not member.is_dir():
-                with archive.open(member) as stream:
-                    while stream.read(_BLOCK):
-                        pass
-                records += is_record(member.filename)
     return records

@@ -24,12 +24,10 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from html import unescape
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -165,7 +163,7 @@ def fetch_archives(
     paths: list[Path] = []
     failures: list[str] = []
     fetched = 0
-    with Manifest(folder) as manifest:
+    with closing(Manifest(folder)) as manifest:
         for archive in archives:
             path = _find(archive, manifest, watcher)
             missing = path is None
@@ -305,14 +303,6 @@ class Manifest:
     def close(self) -> None:
         """Let go of the folder."""
         self._held.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _keep(self, entry: Entry) -> None:
         self.entries[entry.name] = entry

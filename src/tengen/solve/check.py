@@ -33,12 +33,12 @@ from tengen.solve.check_positions import (
     LOST,
     CertificateError,
     Entries,
-    Question,
+    Goal,
     answer,
     check_entries,
+    goal_of,
     least_image,
     new_work,
-    question_of,
     replies,
 )
 
@@ -66,12 +66,12 @@ def check(
 ) -> Checked:
     """Look at the whole strategy; CertificateError at the first fault. `threads` 0: one a core."""
     keys, rules = certificate.keys, get_rules(certificate.statement.rules)
-    question = question_of(certificate)
+    goal = goal_of(certificate)
     if not np.all(keys[:-1] < keys[1:]):
         raise CertificateError("the positions are not in order: the file is damaged")
-    starts = check_start(certificate, question)
-    entries = check_entries(certificate, question, report, threads)
-    lines = Lines(certificate, question, entries, starts)
+    starts = check_start(certificate, goal)
+    entries = check_entries(certificate, goal, report, threads)
+    lines = Lines(certificate, goal, entries, starts)
     try:
         for doors in lines.doors().values():
             check_repetition(doors, lines.node, rules)
@@ -82,14 +82,14 @@ def check(
     return Checked(len(keys), moves, ended, int(np.count_nonzero(lines.circles())))
 
 
-def check_start(certificate: Certificate, question: Question) -> list[int]:
+def check_start(certificate: Certificate, goal: Goal) -> list[int]:
     """The entries that the strategy begins with: one, or those after all first moves of the opponent."""
     statement = certificate.statement
     number, _ = position_code(statement.state)
     first = [number]
     if statement.to_play != statement.color:
         work = new_work(statement.size)
-        count = replies(work, question, number, statement.to_play)
+        count = replies(work, goal, number, statement.to_play)
         first = [int(one if one < 0 else least_image(work, one)[0]) for one in work.reached[:count]]
     if LOST in first:
         raise CertificateError(f"at the start: {FAULTS[LOST]}")
@@ -109,7 +109,7 @@ class RepetitionError(ValueError):
 # * if the player's move is forbidden by superko, the proof fails;
 # * if a move of the opponent's is, it has one move less, which does no harm unless it has no other and may pass now.
 
-Position = tuple[int, bool]
+NodeName = tuple[int, bool]
 """A position as it stands, not up to symmetry, and whether the player is to move."""
 
 
@@ -138,8 +138,8 @@ class Steps(NamedTuple):
 class Lines:
     """The lines of a strategy: `sets` numbers the strongly connected sets of its boards, as `connected_sets` does."""
 
-    def __init__(self, certificate: Certificate, question: Question, entries: Entries, starts: list[int]) -> None:
-        self._certificate, self._question, self.work = certificate, question, new_work(question.size)
+    def __init__(self, certificate: Certificate, goal: Goal, entries: Entries, starts: list[int]) -> None:
+        self._certificate, self._goal, self.work = certificate, goal, new_work(goal.size)
         own, (root, _) = certificate.keys >> 6, position_code(certificate.statement.state)
         self._boards = np.unique(np.concatenate([own, entries.after[entries.after >= 0], [root >> 6]]))
         after = np.where(entries.after >= 0, np.searchsorted(self._boards, entries.after), NOWHERE)
@@ -162,7 +162,7 @@ class Lines:
         inside: NDArray[np.bool_] = self._is_circle[self.sets[self.steps.board[:-1]]]
         return inside
 
-    def doors(self) -> dict[int, list[Position]]:
+    def doors(self) -> dict[int, list[NodeName]]:
         """For each set in which the player might come back to the same stones, the positions where lines come in.
 
         In one image, for the others are the same: unless the set has a board that is its own image, where the move that
@@ -177,7 +177,7 @@ class Lines:
             positions.append(to)
         boards = np.flatnonzero(self._is_circle[self.sets[:-1]])
         symmetric = {int(self.sets[board]) for board in boards if len(self._images(int(self._boards[board]) << 6)) < 8}
-        found = defaultdict[int, list[Position]](list)
+        found = defaultdict[int, list[NodeName]](list)
         for number, own in positions:
             inside = self.set_of(number)
             assert inside is not None
@@ -199,26 +199,26 @@ class Lines:
         board = self.board_of(number)
         return None if board is None else int(self.sets[board])
 
-    def _node(self, position: Position) -> Node[Position]:
+    def _node(self, position: NodeName) -> Node[NodeName]:
         number, own = position
-        question, work = self._question, self.work
-        steps: list[tuple[Position | None, bool]] = []
+        goal, work = self._goal, self.work
+        steps: list[tuple[NodeName | None, bool]] = []
         if own:
             key, image = least_image(work, number)
             place = self._certificate.place(int(key))
             assert place is not None
             move = int(self._certificate.moves[place])
-            reached = int(answer(work, question, number, -1 if move < 0 else work.images[image, move]))
+            reached = int(answer(work, goal, number, -1 if move < 0 else work.images[image, move]))
             steps.append((None if reached == KEPT else (reached, False), move < 0))
         else:
-            count = replies(work, question, number, go.BLACK + go.WHITE - question.color)
+            count = replies(work, goal, number, go.BLACK + go.WHITE - goal.color)
             for cell, reached in zip(work.moves[:count].tolist(), work.reached[:count].tolist(), strict=True):
                 steps.append((None if reached == KEPT else (reached, True), cell == NO_CELL))
         return Node(number >> 6, own, self.set_of(number), steps)
 
     def _images(self, number: int) -> list[int]:
         """A position in all its images, each once."""
-        stones = np.array([(number >> 6) // 3**point % 3 for point in range(self._question.size**2)], np.int64)
+        stones = np.array([(number >> 6) // 3**point % 3 for point in range(self._goal.size**2)], np.int64)
         powers = 3 ** np.arange(len(stones), dtype=np.int64)
         codes = (stones[self.work.images] @ powers) * 64 + (number & 1)
         mark = (number >> 1) % 32
@@ -299,7 +299,7 @@ def _has_order(above: dict[int, set[int]]) -> bool:
 
 
 # ----------------------------------------------------------------------------- strongly connected sets
-# A board is stones up to symmetry, whoever is to move. Each entry of a certificate leads from its board, by the
+# A board is stones up to symmetry, with either player to move. Each entry of a certificate leads from its board, by the
 # player's move, to one board, and from there, by the opponent's replies, to boards of other entries. Boards that differ
 # only by symmetry count as one, so there may be more circles here than in a game, but no fewer.
 

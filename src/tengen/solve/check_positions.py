@@ -59,7 +59,7 @@ class CertificateError(ValueError):
     """A certificate that does not prove its statement; the message says where."""
 
 
-class Question(NamedTuple):
+class Goal(NamedTuple):
     """The statement: that `color` gets a margin of at least `margin` under rules with these flags."""
 
     size: int
@@ -131,15 +131,15 @@ def new_work(size: int) -> Work:
     return Work(here, after, later, cells, images, np.argsort(images, axis=1), moves, reached, safety_work(size))
 
 
-def question_of(certificate: Certificate) -> Question:
+def goal_of(certificate: Certificate) -> Goal:
     """The statement of a certificate, for kernels."""
     statement = certificate.statement
-    return Question(statement.size, get_rules(statement.rules).flags, statement.color, statement.margin)
+    return Goal(statement.size, get_rules(statement.rules).flags, statement.color, statement.margin)
 
 
 def check_entries(
     certificate: Certificate,
-    question: Question,
+    goal: Goal,
     report: Callable[[int], None] = lambda positions: None,
     threads: int = 0,
 ) -> Entries:
@@ -148,7 +148,7 @@ def check_entries(
     parts = [slice(begin, min(begin + _CHUNK, count)) for begin in range(0, max(1, count), _CHUNK)]
 
     def look_at_part(part: slice) -> Entries | Fault:
-        return look_at(new_work(question.size), question, keys, keys[part], moves[part])
+        return look_at(new_work(goal.size), goal, keys, keys[part], moves[part])
 
     found = list[Entries]()
     with ThreadPoolExecutor(threads or cores()) as pool:
@@ -164,7 +164,7 @@ def check_entries(
 
 
 def look_at(
-    work: Work, question: Question, keys: NDArray[np.int64], own: NDArray[np.int64], moves: NDArray[np.int8]
+    work: Work, goal: Goal, keys: NDArray[np.int64], own: NDArray[np.int64], moves: NDArray[np.int8]
 ) -> Entries | Fault:
     """What moves: int8[k] in positions own: int64[k] lead to, by the entries with these keys; or the first fault."""
     count = len(own)
@@ -172,9 +172,9 @@ def look_at(
         np.full(count, KEPT, np.int64),
         np.zeros(count, np.int32),
         np.zeros(count, np.int32),
-        np.empty(count * (question.size**2 + 1), np.int32),
+        np.empty(count * (goal.size**2 + 1), np.int32),
     )
-    place, fault = _look_at(work, question, keys, own, moves, seen)
+    place, fault = _look_at(work, goal, keys, own, moves, seen)
     if place >= 0:
         return Fault(place, FAULTS[fault])
     return seen._replace(reply=seen.reply[: seen.sizes.sum()].copy())
@@ -196,20 +196,20 @@ def _picture(certificate: Certificate, entry: int) -> str:
 
 
 @kernel
-def _look_at(work, question, keys, own, moves, seen):  # type: ignore[no-untyped-def]
+def _look_at(work, goal, keys, own, moves, seen):  # type: ignore[no-untyped-def]
     """`look_at`, written to `seen`; returns (the first wrong one, or -1; what is wrong)."""
     length = 0
     for i in range(own.shape[0]):
-        number = answer(work, question, own[i], moves[i])
+        number = answer(work, goal, own[i], moves[i])
         if number == KEPT:
             seen.ends[i] = 1
             continue
         if number >= 0 and moves[i] >= 0 and number >> 6 == own[i] >> 6:
-            number = np.int64(_IN_VAIN)  # superko may forbid it, which circles of stones would not tell
+            number = np.int64(_IN_VAIN)  # superko may forbid it, which circles of stones would not show
         if number < 0:
             return i, number
         seen.after[i] = least_image(work, number >> 6 << 6)[0] >> 6
-        count = replies(work, question, number, 3 - question.color)
+        count = replies(work, goal, number, 3 - goal.color)
         for k in range(count):
             reached = work.reached[k]
             if reached == KEPT:
@@ -251,43 +251,43 @@ def least_image(work, number):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def replies(work, question, number, color):  # type: ignore[no-untyped-def]
+def replies(work, goal, number, color):  # type: ignore[no-untyped-def]
     """List all moves of `color` in `work.moves`, with what they lead to in `work.reached`; returns how many, or
-    NO_POSITION. Superko is left out, but for what the mark tells."""
-    mark = _set_up(work, question, number, color)
+    NO_POSITION. Superko is left out, except for the mark."""
+    mark = _set_up(work, goal, number, color)
     if mark == NO_POSITION:
         return NO_POSITION
     count = 0
-    for row in range(question.size):
-        for col in range(question.size):
-            p = (row + 1) * (question.size + 1) + col + 1
-            reached = _play(work, question, mark, p)
+    for row in range(goal.size):
+        for col in range(goal.size):
+            p = (row + 1) * (goal.size + 1) + col + 1
+            reached = _play(work, goal, mark, p)
             if reached != ILLEGAL:
                 work.moves[count], work.reached[count] = p, reached
                 count += 1
-    if count == 0 or question.flags & TERRITORY_KEPT == 0:
-        work.moves[count], work.reached[count] = NO_CELL, _play(work, question, mark, NO_CELL)
+    if count == 0 or goal.flags & TERRITORY_KEPT == 0:
+        work.moves[count], work.reached[count] = NO_CELL, _play(work, goal, mark, NO_CELL)
         count += 1
     return count
 
 
 @kernel
-def answer(work, question, number, point):  # type: ignore[no-untyped-def]
+def answer(work, goal, number, point):  # type: ignore[no-untyped-def]
     """What the move of the player whose margin it is leads to; point: -1 for a pass."""
-    if point < 0 and question.flags & TERRITORY_KEPT:
-        count = replies(work, question, number, question.color)
+    if point < 0 and goal.flags & TERRITORY_KEPT:
+        count = replies(work, goal, number, goal.color)
         return work.reached[0] if count == 1 and work.moves[0] == NO_CELL else np.int64(min(count, ILLEGAL))
-    mark = _set_up(work, question, number, question.color)
-    if mark == NO_POSITION or point >= question.size * question.size:
+    mark = _set_up(work, goal, number, goal.color)
+    if mark == NO_POSITION or point >= goal.size * goal.size:
         return np.int64(NO_POSITION)
-    p = NO_CELL if point < 0 else point + point // question.size + question.size + 2
-    return _play(work, question, mark, p)
+    p = NO_CELL if point < 0 else point + point // goal.size + goal.size + 2
+    return _play(work, goal, mark, p)
 
 
 @kernel
-def _set_up(work, question, number, color):  # type: ignore[no-untyped-def]
+def _set_up(work, goal, number, color):  # type: ignore[no-untyped-def]
     """Make `work.here` a position; returns the cell of its mark, or NO_POSITION."""
-    size = question.size
+    size = goal.size
     left, mark = number >> 6, (number >> 1) % 32
     work.cells[:] = BORDER
     for point in range(size * size):
@@ -300,9 +300,9 @@ def _set_up(work, question, number, color):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _play(work, question, mark, p):  # type: ignore[no-untyped-def]
+def _play(work, goal, mark, p):  # type: ignore[no-untyped-def]
     """Play p in `work.here`, with a mark: the position after it, or KEPT, LOST or ILLEGAL."""
-    here, after, flags = work.here, work.after, question.flags
+    here, after, flags = work.here, work.after, goal.flags
     color = here.info[TO_PLAY]
     if p != NO_CELL and (_is_forbidden(here, mark, p, flags) or local_verdict(here, p, color, flags) != LEGAL):
         return np.int64(ILLEGAL)
@@ -312,12 +312,12 @@ def _play(work, question, mark, p):  # type: ignore[no-untyped-def]
     if p != NO_CELL and same and (flags & POSITIONAL or (flags & SITUATIONAL and here.info[PASSES])):
         return np.int64(ILLEGAL)
     ko, after.info[KO] = after.info[KO], NO_CELL
-    if _is_kept(after, question, work.safety):
+    if _is_kept(after, goal, work.safety):
         return np.int64(KEPT)
     if after.info[PASSES] == 2:
         return np.int64(LOST)
     new_mark = ko if ko != NO_CELL else _mark(work, flags, mark, p)
-    stones, size = np.int64(0), question.size
+    stones, size = np.int64(0), goal.size
     for row in range(size, 0, -1):
         for col in range(size, 0, -1):
             stones = stones * 3 + after.color[row * (size + 1) + col]
@@ -341,15 +341,15 @@ def _is_forbidden(board, mark, p, flags):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _is_kept(board, question, safety):  # type: ignore[no-untyped-def]
+def _is_kept(board, goal, safety):  # type: ignore[no-untyped-def]
     """Whether the player has the margin: counted in a finished game, else by safe points."""
     if board.info[PASSES] == 2:
         margin = area(board)
-        return (margin if question.color == BLACK else -margin) >= question.margin
-    points, stones = count_safe(board, question.color, safety)
-    if board.info[PASSES] and board.info[TO_PLAY] != question.color and stones > 0:
+        return (margin if goal.color == BLACK else -margin) >= goal.margin
+    points, stones = count_safe(board, goal.color, safety)
+    if board.info[PASSES] and board.info[TO_PLAY] != goal.color and stones > 0:
         return False  # the opponent could end the game at once, with stones that are not captured yet
-    return 2 * points - question.size * question.size >= question.margin
+    return 2 * points - goal.size * goal.size >= goal.margin
 
 
 @kernel

@@ -3,11 +3,11 @@ its successors.
 
 After Thompson (1986). First every position is looked at once, forwards: is it legal, is it mate or stalemate, how many
 moves stay within the material, and what do the others (captures, promotions, those that end a right to castle) lead to,
-by tables solved before. Then, backwards, by distance: whoever can move to a position lost in d plies wins in d + 1;
-whoever has only moves to positions won by the opponent loses in one more than the longest of them. What is never
-reached is a draw.
+by tables solved before. Then, backwards, by distance: a player who can move to a position lost in d plies wins in
+d + 1; a player who can only move to positions won by the opponent loses in one more than the longest of them. What is
+never reached is a draw.
 
-Values are uint8: 0 a draw, UNUSED where there is no legal position, else plies to mate + 1. The parity tells the rest:
+Values are uint8: 0 a draw, UNUSED where there is no legal position, else plies to mate + 1. The parity has the rest:
 an even number of plies is a loss of the side to move (0: it is mated), an odd number a win.
 
 The rules are those of `standard` without repetition and the 50-move rule. The double step matters.

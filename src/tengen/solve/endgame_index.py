@@ -5,7 +5,7 @@ with either side to move. Three symmetries keep the tables small:
 
 * turning the board by 180 degrees and swapping the colours: of KRPKN and KNKRP only the first has a table;
 * swapping left and right: White's king stands on the files a or b, so of 270 placements of two kings 135 remain;
-* without pawns also swapping up and down, as far as the kings alone can tell: 69 placements remain.
+* without pawns also swapping up and down, as far as the kings alone decide it: 69 placements remain.
 
 Positions with castling rights know only the first of these and have tables of their own, small ones, as king and rook
 stand still: KRPKN-Q while White may castle, KRKR-Qk while both may.

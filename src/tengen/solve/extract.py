@@ -21,7 +21,7 @@ from tengen.solve import dfpn
 from tengen.solve.bitboard import WIDTH, board_points, is_kept, position_key
 from tengen.solve.certificate import Certificate, Statement, stones_code
 from tengen.solve.check import Lines, RepetitionError, check_repetition, check_start, mark_reached
-from tengen.solve.check_positions import KEPT, Entries, Question, check_entries, look_at, new_work, question_of, replies
+from tengen.solve.check_positions import KEPT, Entries, Goal, check_entries, goal_of, look_at, new_work, replies
 from tengen.solve.dfpn import COUNT, DELTA, KEY, MOVE, PHI, RANK, TURN
 from tengen.solve.go_solver import Claim, Node, Solver, bit_of, node_of, point_of
 from tengen.solve.retrograde import Choice, Position, Solution
@@ -265,8 +265,8 @@ class _Strategy:
 
     def __init__(self, certificate: Certificate, widen: Widen) -> None:
         self._certificate = replace(certificate, moves=certificate.moves.copy())
-        self._question, self._work = question_of(certificate), new_work(certificate.statement.size)
-        self._entries, self._widen = check_entries(certificate, self._question), widen
+        self._goal, self._work = goal_of(certificate), new_work(certificate.statement.size)
+        self._entries, self._widen = check_entries(certificate, self._goal), widen
         self._asked = set[int]()  # positions that the solver was asked for
 
     def used(self) -> Certificate:
@@ -280,7 +280,7 @@ class _Strategy:
         certificate, rules = self._certificate, get_rules(self._certificate.statement.rules)
         reached = self._reached()
         entries = _only(reached, self._entries)
-        lines = Lines(certificate, self._question, entries, check_start(certificate, self._question))
+        lines = Lines(certificate, self._goal, entries, check_start(certificate, self._goal))
         found = []
         for number, doors in lines.doors().items():
             try:
@@ -318,8 +318,8 @@ class _Strategy:
         first."""
         keys, found = self._certificate.keys, list[Option]()
         own = int(self._certificate.moves[place])
-        for move in [own, *(move for move in range(-1, self._question.size**2) if move != own)]:
-            seen = look_at(self._work, self._question, keys, keys[place : place + 1], np.array([move], np.int8))
+        for move in [own, *(move for move in range(-1, self._goal.size**2) if move != own)]:
+            seen = look_at(self._work, self._goal, keys, keys[place : place + 1], np.array([move], np.int8))
             if isinstance(seen, Entries):
                 found.append(Option(move, int(seen.after[0]), seen.reply.tolist()))
         return found
@@ -329,7 +329,7 @@ class _Strategy:
         moves = self._certificate.moves
         changed = np.array(sorted(place for place, option in options.items() if moves[place] != option.move), np.int64)
         moves[changed] = [options[place].move for place in changed.tolist()]
-        self._entries = _seen_again(self._certificate, self._question, self._entries, changed)
+        self._entries = _seen_again(self._certificate, self._goal, self._entries, changed)
         return len(changed) > 0
 
     def _add_entries(self, keys: NDArray[np.int64]) -> bool:
@@ -341,13 +341,13 @@ class _Strategy:
             return key in found or self._certificate.place(key) is not None
 
         for key in keys:
-            count = replies(self._work, self._question, key, self._question.color)
+            count = replies(self._work, self._goal, key, self._goal.color)
             for number in self._work.reached[:count].tolist():
                 if number >= 0 and number not in self._asked:
                     self._asked.add(number)
                     found.update(self._widen(number, is_known))
         if found:
-            self._certificate, self._entries = _with(found, self._certificate, self._question, self._entries)
+            self._certificate, self._entries = _with(found, self._certificate, self._goal, self._entries)
         return bool(found)
 
     def _first(self) -> NDArray[np.int64]:
@@ -356,7 +356,7 @@ class _Strategy:
     def _reached(self) -> NDArray[np.bool_]:
         """bool[n]: the entries that lines come to."""
         reached = np.zeros(len(self._certificate.keys), np.bool_)
-        starts = np.array(check_start(self._certificate, self._question), np.int64)
+        starts = np.array(check_start(self._certificate, self._goal), np.int64)
         mark_reached(self._first(), self._entries.reply, starts, reached)
         return reached
 
@@ -377,10 +377,10 @@ def _only(kept: NDArray[np.bool_], entries: Entries) -> Entries:
     )
 
 
-def _seen_again(certificate: Certificate, question: Question, entries: Entries, places: NDArray[np.int64]) -> Entries:
+def _seen_again(certificate: Certificate, goal: Goal, entries: Entries, places: NDArray[np.int64]) -> Entries:
     """The entries after some have been given other moves."""
     keys = certificate.keys
-    fresh = look_at(new_work(question.size), question, keys, keys[places], certificate.moves[places])
+    fresh = look_at(new_work(goal.size), goal, keys, keys[places], certificate.moves[places])
     assert isinstance(fresh, Entries)
     kept = np.ones(len(keys), np.bool_)
     kept[places] = False
@@ -392,9 +392,7 @@ def _seen_again(certificate: Certificate, question: Question, entries: Entries, 
     return entries._replace(reply=reply)
 
 
-def _with(
-    more: dict[int, int], certificate: Certificate, question: Question, entries: Entries
-) -> tuple[Certificate, Entries]:
+def _with(more: dict[int, int], certificate: Certificate, goal: Goal, entries: Entries) -> tuple[Certificate, Entries]:
     """The strategy with more entries, which no line leads to yet."""
     added = np.array(sorted(more), np.int64)
     moves = np.array([more[int(key)] for key in added], np.int8)
@@ -411,7 +409,7 @@ def _with(
         np.insert(entries.ends, places, 0),
         number[entries.reply].astype(np.int32),
     )
-    return larger, _seen_again(larger, question, empty, np.searchsorted(larger.keys, added))
+    return larger, _seen_again(larger, goal, empty, np.searchsorted(larger.keys, added))
 
 
 # ------------------------------------------------------------ moves that lead out of a region for good
