@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from numba import njit
+from numba.core import event
 from rich.console import Console
 from rich.text import Text
 
-from tengen.cli.progress import Progress
+from tengen.cli.progress import Progress, say_when_compiling
 
 
 def test_a_terminal_shows_text_share_and_what_is_above() -> None:
@@ -40,3 +42,17 @@ def test_ctrl_c_ends_a_run_with_130_and_says_how_to_resume_it(command: str, how:
     assert stop.value.exit_code == 130
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "everything is saved in run" in shown and how in shown
+
+
+def test_engines_report_once_that_they_compile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listeners = []
+    with monkeypatch.context() as patched:
+        patched.setattr(event, "register", lambda kind, listener: listeners.append((kind, listener)))
+        say_when_compiling()
+    ((kind, listener),) = listeners
+    with event.install_listener(kind, listener):
+        assert capsys.readouterr().err == ""
+        assert njit(lambda x: x + 1)(1) + njit(lambda x: x + 2)(1) == 5
+    assert capsys.readouterr().err.count("compiling kernels") == 1

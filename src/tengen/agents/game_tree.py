@@ -12,6 +12,7 @@ import numpy as np
 
 from tengen.agents.agent import Agent, AgentError, Decision
 from tengen.agents.passing import Count, Pass, count_now, wins_by_passing
+from tengen.agents.rehearsal import rehearse
 from tengen.agents.training_conditions import refuse_other_games, warning
 from tengen.games import go
 from tengen.games.batch import BatchedGame
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Search = Callable[[list[int], frozenset[int]], GameTreeResult]
 """A search of these root moves, with these stones dead when the game is counted."""
 
+_TRIAL_SECONDS = 0.02
 _NETWORK_DEPTH = 3  # plies that alpha-beta with networks looks ahead where neither a depth nor a time is given
 
 
@@ -77,8 +79,10 @@ class MinimaxAgent:
         return decision(state, search_with_care(state, self._rng, seconds, run), batch, budget.elapsed)
 
     def check(self, state: AnyState) -> None:
-        """AgentError if the game has no such evaluation."""
+        """Get ready to move at once; AgentError if the game has no such evaluation."""
         batch_for(state, self._settings.evaluation)
+        trial = MinimaxAgent(self._settings)
+        rehearse(trial, state, lambda here: trial.choose(here, _TRIAL_SECONDS))
 
     def close(self) -> None:
         """Nothing to free."""
@@ -142,8 +146,10 @@ class AlphaBetaAgent:
         return decision(state, search_with_care(state, self._rng, limit, run), batch, self._clock() - began)
 
     def check(self, state: AnyState) -> None:
-        """AgentError if the game has no such evaluation."""
+        """Get ready to move at once; AgentError if the game has no such evaluation."""
         self._search_for(state)
+        trial = AlphaBetaAgent(self._settings)
+        rehearse(trial, state, lambda here: trial.choose(here, _TRIAL_SECONDS))
 
     def stop(self) -> None:
         """Let a `choose` in another thread return with the best move so far."""

@@ -3,13 +3,16 @@
 The fast policy goes by local shapes and tactics, in well under a millisecond.
 """
 
+from copy import copy
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tengen.agents.agent import AgentError, Decision, of_game
 from tengen.agents.passing import may_pass, wins_by_passing
+from tengen.agents.rehearsal import rehearse
 from tengen.agents.training_conditions import warning
 from tengen.encode.encoder import get_encoder
 from tengen.games import go
@@ -21,6 +24,8 @@ from tengen.nets.model_file import find_model
 from tengen.search.fast_policy import FastPolicy
 
 _REPORTED = 10  # how many moves a decision gives probabilities for
+
+_Policy = TypeVar("_Policy", "PolicyAgent", "FastPolicyAgent")
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,9 @@ class PolicyAgent:
         """Nothing to free."""
 
     def check(self, state: AnyState) -> None:
-        """AgentError if this is not a game that the model has learned."""
+        """Get ready to move at once; AgentError if this is not a game that the model has learned."""
         self._check_size(of_game(state, go.State, self.name))
+        rehearse(_for_trial(self), state)
 
     def warning(self, state: AnyState) -> str | None:
         """One line if this game is outside of what the model was trained on."""
@@ -91,6 +97,13 @@ class PolicyAgent:
         if state.size != self._size:
             size = self._size
             raise AgentError(f"{self.name} plays on {size}x{size} only, and this board is {state.size}x{state.size}")
+
+
+def _for_trial(agent: _Policy) -> _Policy:
+    """The same agent with random numbers of its own."""
+    trial = copy(agent)
+    trial._rng = np.random.default_rng(1)
+    return trial
 
 
 def _softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -146,8 +159,9 @@ class FastPolicyAgent:
         return Decision(moves[best], priors=priors, pv=(moves[best],), note=f"{probabilities[best]:.0%} likely")
 
     def check(self, state: AnyState) -> None:
-        """AgentError if this is not a game of Go."""
+        """Get ready to move at once; AgentError if this is not a game of Go."""
         of_game(state, go.State, self.name)
+        rehearse(_for_trial(self), state)
 
     def close(self) -> None:
         """Nothing to free."""

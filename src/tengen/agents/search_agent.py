@@ -33,8 +33,8 @@ from tengen.agents.analysis import (
 )
 from tengen.agents.explanation import Explanation, SteppedSearch, explain_root, values_of_moves
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.rehearsal import rehearse
 from tengen.agents.training_conditions import refuse_other_games, warning
-from tengen.games import go
 from tengen.games.batch import BatchedGame
 from tengen.games.game import game_of, open_batch
 from tengen.games.go import PASS
@@ -52,6 +52,7 @@ _CLOCK_SHARE = 0.97  # of a time limit that goes to thinking
 _ENDLESS = 1 << 30
 _PLANNED_AT_ONCE = 1024  # simulations of an analysis that a rule plans ahead
 _ROOMY = 2_000
+_TRIAL_SIMULATIONS = 8
 _REPORTED = 10  # how many moves a decision reports on
 _ONLY = np.zeros(1, np.int64)  # the one tree that a player has
 
@@ -252,9 +253,23 @@ class SearchAgent:
         self._refuse(state)
         if self._searcher is None and not state.is_over:
             searcher = self._searcher_for(state)
-            searcher.warm_up(self._roots(searcher, state), _ONLY)
-            if isinstance(state, go.State):
-                count_now(state, 0.0)
+            roots = self._roots(searcher, state)
+            searcher.warm_up(roots, _ONLY)
+            searcher.prepare(roots, _ONLY)
+            searcher.forbid(0, state.action_of(state.legal_moves()[0]))  # as a pass that loses is
+            searcher.forget(_ONLY)
+            trial = SearchAgent(
+                self.name,
+                self._parts,
+                Limits(_TRIAL_SIMULATIONS, None, 0),
+                batch=self._batch,
+                threads=self._threads,
+                rollout_weight=self._rollout_weight,
+                temperature=self._temperature,
+                explore=self._explore,
+                seed=1,
+            )
+            rehearse(trial, state)
 
     def warning(self, state: AnyState) -> str | None:
         """One line if this game is outside of what the model was trained on."""

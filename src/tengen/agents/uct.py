@@ -25,6 +25,7 @@ from tengen.agents.analysis import (
     with_scores,
 )
 from tengen.agents.passing import Count, Pass, count_now
+from tengen.agents.rehearsal import rehearse
 from tengen.agents.search_agent import Limits, SearchAgent, SearchParts
 from tengen.games import go
 from tengen.games.go import EMPTY, PASS, RESIGN
@@ -144,6 +145,7 @@ _MOST_VISITS = 1 << 40
 _CLOCK_SHARE = 0.85  # of a time limit that is given to simulations; the rest is for the end of the game
 
 _CERTAIN = 1e9  # visits
+_TRIAL_PLAYOUTS, _TRIAL_NODES = 8, 20_000
 
 
 @dataclass(frozen=True)
@@ -265,10 +267,10 @@ class UctAgent:
         """Get ready to move at once."""
         if not isinstance(state, go.State):
             self._in_other_games().check(state)
-        elif self._tree is None and not state.is_over:
-            scratch, rng = new_scratch(state.size, state.history), np.ones(1, np.uint64)
-            simulate(new_tree(10_000), _root_of(state, None), scratch, self._parameters, 2, rng)
-            count_now(state, 0.0)
+        else:
+            few = replace(self._settings, playouts=_TRIAL_PLAYOUTS, seconds=None, seed=1, nodes=_TRIAL_NODES)
+            trial, watcher = UctAgent(few), Watcher(lambda _: None, 0.0)
+            rehearse(trial, state, lambda here: trial.choose(here, None, watcher))
 
     def stop(self) -> None:
         """Let a `choose` or `analyse` in another thread return soon with the best move so far."""

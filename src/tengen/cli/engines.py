@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from tengen.cli.options import DoubleStep, Komi, Rules, Size, choose_options, formerly, given_options
-from tengen.cli.progress import say_if_cold
+from tengen.cli.progress import say_when_compiling
 
 EPILOGS = {
     "gtp": """[bold]How to add it to a board program[/bold]
@@ -44,9 +44,14 @@ Settings > Engine: override the command by [cyan]/full/path/to/tengen analysis[/
 [cyan]| tengen analysis --agent zero:go9[/cyan]
 """,
 }
+ANALYSTS = ("alphago:alphago9", "alphago:go19,lambda=1", "zero:go5", "uct")
+"""Who analyses for other programs where nobody is named: the first that can play a board."""
 _WARMED_UP = (
     "uct:playouts=50",
     "alphago:alphago9,sims=16",
+    "alphago:go19,lambda=1,sims=16",
+    "policy:go9",
+    "fast-policy",
     "zero:go5,sims=16",
     "gumbel:go5,sims=16",
     "zero:microchess,sims=16",
@@ -76,7 +81,7 @@ def gtp(
     Commands come in on standard input, answers go out on standard output; standard error is for people.
     When the program keeps a clock, moves are kept within it.
     """
-    say_if_cold()
+    say_when_compiling()
 
     from tengen.agents.registry import load_agent
     from tengen.games.go.game import GAME
@@ -106,7 +111,7 @@ def uci(
     the agent's model learned. Commands come in on standard input, answers go out on standard output; standard error
     is for people.
     """
-    say_if_cold()
+    say_when_compiling()
 
     from tengen.agents.registry import load_agent, read_spec
     from tengen.games.microchess.game import GAME
@@ -145,12 +150,12 @@ def analysis(
     Queries come in on standard input, answers go out on standard output; standard error is for people. Many positions,
     of one query or of many, are searched at a time. The end of the input ends it, once all is answered.
     """
-    say_if_cold()
+    say_when_compiling()
 
     from tengen.agents.registry import load_analyst
     from tengen.serve.kata import KataServer
 
-    specs = agent or ["alphago:alphago9", "alphago:go19,lambda=1", "zero:go5", "uct"]
+    specs = agent or ANALYSTS
     named = {spec: load_analyst(spec, seed) for spec in agent or ()}
     server = KataServer(
         [lambda spec=spec: named.get(spec) or load_analyst(spec, seed) for spec in specs],  # type: ignore[misc]
@@ -178,6 +183,7 @@ def warm_up(
     """
     import time
 
+    from tengen.agents.agent import AgentError, NeedsCheck
     from tengen.agents.analysis import Analyst
     from tengen.agents.passing import count_now
     from tengen.agents.registry import load_agent, model_card
@@ -192,6 +198,11 @@ def warm_up(
             state = game.new(game.options())
             if card is not None and isinstance(state, go.State):
                 state = go.State.new(card.size)
+            if isinstance(player, NeedsCheck):
+                try:
+                    player.check(state)
+                except AgentError:  # not a game for this agent, which plays another
+                    continue
             state = state.play(player.choose(state, 1.0).move)
             if isinstance(player, Analyst):
                 for _ in player.analyse(state, visits=16):

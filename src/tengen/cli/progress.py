@@ -26,6 +26,27 @@ def say_if_cold() -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def say_when_compiling() -> None:
+    """Report on standard error, once, when a kernel is compiled from now on: for engines, which nobody watches."""
+    from numba.core import event
+
+    class Notice(event.Listener):
+        """Numba compiles: its own cache had no machine code for a kernel."""
+
+        is_given = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.is_given:
+                self.is_given = True
+                text = "compiling kernels for this machine, once: up to two minutes; `tengen warm-up` does it ahead"
+                print(text, file=sys.stderr, flush=True)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Notice())  # type: ignore[no-untyped-call]
+
+
 class Progress:
     """The display of a command: `with Progress() as progress: progress.update("playing", 0.5)`."""
 

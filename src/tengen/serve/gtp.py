@@ -21,8 +21,11 @@ from typing import BinaryIO, Final, TextIO
 import numpy as np
 
 from tengen import __version__
+from tengen._text import one_line
 from tengen.agents.agent import Agent, AgentError, NeedsCheck, Trained
 from tengen.agents.analysis import Analyst, Watcher
+from tengen.agents.random import RandomAgent, RandomSettings
+from tengen.agents.rehearsal import rehearse
 from tengen.games import go
 from tengen.games.go import BLACK, EMPTY, PASS, RESIGN, WHITE, IllegalMove, format_margin, to_gtp
 from tengen.games.go.coordinates import fixed_handicap
@@ -130,10 +133,10 @@ class GtpServer:
         except BrokenPipeError:
             raise
         except (GtpError, AgentError) as error:
-            stream.fail(" ".join(str(error).split()))
+            stream.fail(one_line(str(error), None))
         except Exception as error:
             traceback.print_exc(file=self._log)
-            stream.fail(" ".join(f"internal error: {type(error).__name__}: {error}".split())[:500])
+            stream.fail(one_line(f"internal error: {type(error).__name__}: {error}", 500))
 
     def _obey(self, command: Command, stream: AnswerStream) -> str:
         if (execute := COMMANDS.get(command.name)) is not None:
@@ -225,6 +228,8 @@ class GtpServer:
 
     def _prepare(self, state: go.State) -> None:
         """Load and compile what the first move needs, before a clock runs; AgentError if the agent cannot play this."""
+        rehearse(RandomAgent(RandomSettings(seed=1)), state)  # the rules, for agents that cannot get ready
+        state.with_to_play(BLACK + WHITE - state.to_play)  # a colour may play twice
         if isinstance(self._agent, NeedsCheck):
             self._agent.check(state)
 
