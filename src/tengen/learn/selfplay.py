@@ -23,7 +23,7 @@ from tengen.arena.statistics import Score
 from tengen.encode.game_spec import GameSpec
 from tengen.learn.duel import Pairing, duel
 from tengen.learn.replay import ChunkFacts, ChunkFolder, Packed, PlayedGames, ReplayMemory, pack
-from tengen.learn.zero_settings import SelfPlaySettings
+from tengen.learn.zero_settings import SelfPlaySettings as SelfPlaySettings
 from tengen.nets.evaluator import Evaluator, load_evaluator
 from tengen.nets.registry import describe_network
 from tengen.search.fast_policy import load_fast_policy
