@@ -12,13 +12,13 @@ from tengen.games.go.sgf import write_sgf
 from tengen.games.go.state import State
 from tengen.learn.alphago import (
     AlphaGoConfig,
-    AlphaGoProgress,
     ablation,
     learn_alphago,
     read_figures,
 )
 from tengen.learn.game_report import write_alphago_report
 from tengen.runs.folder import FolderError
+from tengen.runs.progress import RunProgress
 
 TINY: dict[str, Any] = {
     "size": 3,
@@ -38,11 +38,11 @@ TINY: dict[str, Any] = {
 
 
 def test_all_stages_make_a_player_and_a_report(tmp_path: Path) -> None:
-    seen: list[AlphaGoProgress] = []
+    seen: list[RunProgress] = []
     figures = learn_alphago("go5", tmp_path, seen.append, **TINY)
     stages = ["records", "policy", "fast policy", "reinforce", "match", "value"]
-    assert list(figures) == stages == [now.stage for now in seen if now.figures is not None]
-    assert [now.number for now in seen if now.figures is not None] == list(range(1, 7))
+    assert list(figures) == stages == [now.phase for now in seen if now.line is not None]
+    assert [now.number for now in seen if now.line is not None] == list(range(1, 7))
     assert figures["match"]["games"] == 2
     assert 0 < figures["value"]["error of network"] < 4
     state = State.new(size=3, komi=0.5)
@@ -63,17 +63,17 @@ def test_a_run_goes_on_after_the_last_stage_that_was_done(tmp_path: Path) -> Non
     class Stop(Exception):
         pass
 
-    def stop_at_reinforce(now: AlphaGoProgress) -> None:
-        if now.stage == "reinforce":
+    def stop_at_reinforce(now: RunProgress) -> None:
+        if now.phase == "reinforce":
             raise Stop
 
     with pytest.raises(Stop):
         learn_alphago("go5", tmp_path, stop_at_reinforce, **TINY)
     assert list(read_figures(tmp_path)) == ["records", "policy", "fast policy"]
     learned = (tmp_path / "policy" / "best.safetensors").stat().st_mtime_ns
-    seen: list[AlphaGoProgress] = []
+    seen: list[RunProgress] = []
     figures = learn_alphago(AlphaGoConfig.read(tmp_path), tmp_path, seen.append)
-    assert seen[0].stage == "reinforce"
+    assert seen[0].phase == "reinforce"
     assert list(figures) == ["records", "policy", "fast policy", "reinforce", "match", "value"]
     assert (tmp_path / "policy" / "best.safetensors").stat().st_mtime_ns == learned
     assert json.loads((tmp_path / "figures.json").read_text()) == figures

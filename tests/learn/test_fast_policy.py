@@ -14,7 +14,6 @@ from tengen.games import go
 from tengen.learn.fast_policy import (
     FastPolicyConfig,
     FastPolicyRunError,
-    FastProgress,
     add_gradient,
     learn_games,
     measure_fast_policy,
@@ -22,6 +21,7 @@ from tengen.learn.fast_policy import (
     train_fast_policy,
 )
 from tengen.nets.model_file import read_card
+from tengen.runs.progress import RunProgress
 from tengen.search.fast_policy import WEIGHTS, FastPolicy, find_candidates, last_cells, score_candidates, survey
 
 from ..encode.games import as_records, guided_game
@@ -74,7 +74,7 @@ def test_every_position_of_every_game_is_learned_from_once() -> None:
 
 
 def test_it_learns(tiny: Path, tmp_path: Path) -> None:
-    reports: list[FastProgress] = []
+    reports: list[RunProgress] = []
     validation = train_fast_policy(make_config(tiny, passes=4), tmp_path / "model.safetensors", reports.append)
     tests = select(Dataset.open(tiny), "test", size=5)
     ignorant = measure_fast_policy(FastPolicy(np.zeros(WEIGHTS, np.float32)), tests)
@@ -84,31 +84,33 @@ def test_it_learns(tiny: Path, tmp_path: Path) -> None:
     assert learned.loss == pytest.approx(validation["loss"], abs=0.01)  # 16-bit weights
     assert learned.loss < ignorant.loss - 0.3
     assert learned.top1 > ignorant.top1 + 0.1
-    assert reports[-1].games == reports[-1].games_in_all == 4 * len(select(Dataset.open(tiny), "train", size=5).rows)
-    assert reports[-1].loss < reports[0].loss
+    assert (
+        reports[-1].number == reports[-1].figures["wanted"] == 4 * len(select(Dataset.open(tiny), "train", size=5).rows)
+    )
+    assert reports[-1].figures["loss"] < reports[0].figures["loss"]
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    assert read_card(tmp_path / "model.safetensors").training["positions"] == reports[-1].positions
+    assert read_card(tmp_path / "model.safetensors").training["positions"] == reports[-1].figures["positions"]
 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(tiny: Path, tmp_path: Path) -> None:
     config = make_config(tiny, passes=2)
     train_fast_policy(config, tmp_path / "whole.safetensors")
 
-    def stop(now: FastProgress) -> None:
+    def stop(now: RunProgress) -> None:
         raise Stopped
 
-    reports: list[FastProgress] = []
+    reports: list[RunProgress] = []
     for _ in range(3):
         with pytest.raises(Stopped):
             train_fast_policy(config, tmp_path / "stopped.safetensors", stop)
     train_fast_policy(config, tmp_path / "stopped.safetensors", reports.append)
-    assert reports[0].games == 80
+    assert reports[0].number == 80
     one, other = (FastPolicy.load(tmp_path / f"{name}.safetensors") for name in ("whole", "stopped"))
     assert np.array_equal(one.weights, other.weights)
 
 
 def test_a_finished_run_is_not_run_again(tiny: Path, tmp_path: Path) -> None:
-    config, reports = make_config(tiny, games=20), list[FastProgress]()
+    config, reports = make_config(tiny, games=20), list[RunProgress]()
     first = train_fast_policy(config, tmp_path / "model.safetensors", reports.append)
     again = train_fast_policy(config, tmp_path / "model.safetensors", reports.append)
     assert first == again and len(reports) == 1

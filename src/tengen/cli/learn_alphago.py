@@ -26,7 +26,6 @@ from tengen.runs.folder import CONFIG_FILE
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tengen.learn.alphago import AlphaGoProgress
     from tengen.learn.sweep import SweepResult
     from tengen.runs.progress import RunProgress
 
@@ -105,17 +104,18 @@ def fast_policy(
 
     [cyan]tengen learn fast-policy --data datasets/kgs --out fast19.safetensors[/cyan]
     """
-    from tengen.learn.fast_policy import FastPolicyConfig, FastProgress, train_fast_policy
+    from tengen.learn.fast_policy import FastPolicyConfig, train_fast_policy
 
     config = FastPolicyConfig(str(data), games, passes, rate, batch, chunk, validate, size, min_rank, seed)
     with Progress() as progress:
 
-        def show(now: FastProgress) -> None:
-            progress.update(f"{now.games:,} of {now.games_in_all:,} games", now.games / max(1, now.games_in_all))
+        def show(now: "RunProgress") -> None:
+            found, tested = now.figures, now.line or {}
+            progress.update(f"{found['games']:,} of {found['wanted']:,} games", now.done)
             progress.say(
-                f"{now.games:>8,} games, {now.positions:>11,} positions: loss {now.loss:.4f}; test loss "
-                f"{now.validation['loss']:.4f}, top-1 {now.validation['top1']:.1%}, "
-                f"top-5 {now.validation['top5']:.1%} ({now.speed:,.0f} positions/s)"
+                f"{found['games']:>8,} games, {found['positions']:>11,} positions: loss {found['loss']:.4f}; test loss "
+                f"{tested['loss']:.4f}, top-1 {tested['top1']:.1%}, top-5 {tested['top5']:.1%} "
+                f"({found['positions/s']:,.0f} positions/s)"
             )
 
         validation = train_fast_policy(config, out, show)
@@ -247,15 +247,16 @@ def alphago(
     with learning(folder, f"{config.size}x{config.size}, komi {config.komi:g}; {config.network}", command) as progress:
         begun = ""
 
-        def show(now: "AlphaGoProgress") -> None:
+        def show(now: "RunProgress") -> None:
             nonlocal begun
-            title = f"{now.number}/{now.stages} {now.stage}"
+            title = f"stage {now.number}, {now.phase}"
             if title != begun:
                 begun = title
                 progress.say(f"{title} ...")
-            progress.update(f"{title}  {now.text}", now.done)
-            if now.figures is not None:
-                figures = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in now.figures.items())
+            moment = "  ".join(f"{name} {_text(value)}" for name, value in now.figures.items())
+            progress.update(f"{title}  {moment}", now.share)
+            if now.line is not None:
+                figures = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in now.line.items())
                 progress.say(f"{title}: {', '.join(figures)}")
 
         learn_alphago(config, folder, show, hosts=cluster_hosts(cluster))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 from tengen._machine import cores
 from tengen.runs.files import write_atomically
 from tengen.runs.folder import FolderError
-from tengen.runs.progress import RunProgress
+from tengen.runs.progress import OnProgress, RunProgress, ignore_progress
 from tengen.runs.settings import Setting, Settings
 from tengen.workers.calls import WorkerFactory
 from tengen.workers.local import this_machine
@@ -31,7 +31,6 @@ from tengen.workers.local import this_machine
 if TYPE_CHECKING:
     from tengen.arena.results import MatchSummary
     from tengen.games.go.rules import GoOptions
-    from tengen.learn.fast_policy import FastProgress
 
 _ABLATION: Final = "Ablation"
 _FAST: Final = "Fast policy"
@@ -139,35 +138,20 @@ Figures = dict[str, Any]
 _MEASURED: Final = 4_000  # unseen positions on which the value is compared with rollouts
 
 
-@dataclass(frozen=True)
-class AlphaGoProgress:
-    """Where a run stands, for a progress bar."""
-
-    stage: str
-    number: int
-    """Of the stage, from 1 on."""
-    stages: int
-    done: float = 0.0
-    """Which share of the stage is done, 0 to 1."""
-    text: str = ""
-    """The figures of the moment."""
-    figures: Figures | None = None
-    """What the stage found, when it has just ended."""
-
-
-OnProgress = Callable[[AlphaGoProgress], None]
-
-
 @dataclass
 class Run:
     """A run under way, as its stages see it."""
 
     config: AlphaGoConfig
     path: Path
-    say: Callable[[float, str], None] = lambda done, text: None
+    report: Callable[[float, Mapping[str, float]], None] = lambda share, figures: None
     """Takes the share of the stage that is done, and the figures of the moment."""
     hosts: WorkerFactory | None = None
     """Who plays games and reads records, if not this machine."""
+
+    def show(self, now: RunProgress) -> None:
+        """The `on_progress` of a stage that is one run."""
+        self.report(now.done, now.figures)
 
     @property
     def data(self) -> Path:
@@ -203,7 +187,7 @@ class Run:
 def learn_alphago(
     config: AlphaGoConfig | str,
     out: str | Path,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: OnProgress = ignore_progress,
     *,
     hosts: WorkerFactory | None = None,
     **settings: Any,
@@ -240,14 +224,21 @@ def learn_alphago(
             if stage.name in figures:
                 continue
 
-            def say(done: float, text: str, stage: str = stage.name, number: int = number) -> None:
-                on_progress(AlphaGoProgress(stage, number, len(stages), done, text))
+            def report(
+                share: float,
+                figures: Mapping[str, float],
+                line: Figures | None = None,
+                stage: str = stage.name,
+                number: int = number,
+            ) -> None:
+                done = (number - 1 + share) / len(stages)
+                on_progress(RunProgress(stage, number, share, done, figures=figures, line=line))
 
-            say(0.0, "")
-            figures[stage.name] = stage.run(Run(config, out, say, hosts))
+            report(0.0, {})
+            figures[stage.name] = stage.run(Run(config, out, report, hosts))
             write_atomically(out / FIGURES_FILE, (json.dumps(figures, indent=1) + "\n").encode())
             write_alphago_report(out)
-            on_progress(AlphaGoProgress(stage.name, number, len(stages), 1.0, "", figures[stage.name]))
+            report(1.0, {}, figures[stage.name])
         return figures
     finally:
         directory.close()
@@ -292,9 +283,6 @@ def learn_policy(run: Run) -> Figures:
 
     config = run.config
 
-    def show(now: RunProgress) -> None:
-        run.say(now.done, f"loss {now.figures['loss']:.3f}  {now.figures['positions/s']:,.0f} positions/s")
-
     best = learn_supervised(
         SupervisedConfig(
             data=str(run.data),
@@ -311,7 +299,7 @@ def learn_policy(run: Run) -> Figures:
             seed=config.seed,
         ),
         run.path / "policy",
-        show,
+        run.show,
     )
     return {name: best[name] for name in ("top1", "top5", "loss", "value_loss", "positions") if name in best}
 
@@ -322,11 +310,8 @@ def learn_fast(run: Run) -> Figures:
 
     config = run.config
 
-    def show(now: "FastProgress") -> None:
-        run.say(now.games / now.games_in_all, f"top-1 {now.validation['top1']:.1%}")
-
     settings = FastPolicyConfig(str(run.data), passes=config.fast_passes, size=config.size, seed=config.seed)
-    validation = train_fast_policy(settings, run.path / FAST_FILE, show)
+    validation = train_fast_policy(settings, run.path / FAST_FILE, run.show)
     return {name: validation[name] for name in ("top1", "top5", "loss")}
 
 
@@ -338,7 +323,7 @@ def strengthen_policy(run: Run) -> Figures:
     config = run.config
 
     def show(now: RunProgress) -> None:
-        run.say(now.done, f"update {now.number:,}, {now.phase}")
+        run.report(now.done, {"update": now.number, **now.figures})
 
     settings = ReinforceConfig(
         run.policy,
@@ -374,9 +359,9 @@ def learn_values(run: Run) -> Figures:
 
     def show(now: RunProgress) -> None:
         if now.phase == "playing":
-            run.say(0.5 * now.share, f"{now.figures['games']:,} of {now.figures['wanted']:,} games")
+            run.report(0.5 * now.share, now.figures)
         else:
-            run.say(0.5 + 0.5 * now.done, f"{now.figures['positions/s']:,.0f} positions/s")
+            run.report(0.5 + 0.5 * now.done, now.figures)
 
     positions = round(config.value_games * config.value_passes)
     shared: dict[str, Any] = {"start_from": run.policy} if not config.value_network else {}
@@ -419,7 +404,7 @@ def play_ablation(run: Run) -> Figures:
     def show(pair: int, result: object) -> None:
         nonlocal played
         played += 1
-        run.say(played / wanted, f"{played:,} of {wanted:,} games")
+        run.report(played / wanted, {"games": played, "wanted": wanted})
 
     standings = run_tournament(
         tournament,
@@ -466,7 +451,7 @@ def _play(run: Run, folder: str, a: str, b: str, games: int) -> "MatchSummary":
     def show(_: object) -> None:
         nonlocal played
         played += 1
-        run.say(played / games, f"{played:,} of {games:,} games")
+        run.report(played / games, {"games": played, "wanted": games})
 
     match = Match(a, b, _options(run.config), games, run.config.seed)
     results = run_match(

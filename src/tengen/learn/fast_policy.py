@@ -8,7 +8,6 @@ Games come in chunks; after each the state is saved, and the same command goes o
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -34,6 +33,7 @@ from tengen.games.go.legality import play_move
 from tengen.games.go.positions import MOVE_MASK, WHITE_BIT
 from tengen.learn.evaluate import PolicyMeasures
 from tengen.nets.model_file import ModelCard, read_card, read_tensors, write_tensors
+from tengen.runs.progress import OnProgress, RunProgress, ignore_progress
 from tengen.search.fast_policy import (
     NETWORK,
     WEIGHTS,
@@ -83,28 +83,16 @@ class FastPolicyConfig:
             raise ValueError(f"a rate of {self.rate} is not possible: give a positive number such as 0.2")
 
 
-@dataclass(frozen=True)
-class FastProgress:
-    """How far the learning is, after a chunk of games."""
-
-    games: int
-    games_in_all: int
-    positions: int
-    loss: float
-    """Mean over the chunk, each position measured before it was learned from."""
-    speed: float
-    """Positions learned from per second."""
-    validation: dict[str, Any]
-
-
 class FastPolicyRunError(ValueError):
     """A file that belongs to another run."""
 
 
-def train_fast_policy(
-    config: FastPolicyConfig, out: Path, on_progress: Callable[[FastProgress], None] = lambda _: None
-) -> dict[str, Any]:
-    """Learn a fast policy and write it to the model file `out`; returns its validation."""
+def train_fast_policy(config: FastPolicyConfig, out: Path, on_progress: OnProgress = ignore_progress) -> dict[str, Any]:
+    """Learn a fast policy and write it to the model file `out`; returns its validation.
+
+    The figures of its progress, after each chunk of games: the games and positions so far, the games in all, the mean
+    loss over the chunk, each position measured before it was learned from, and the speed.
+    """
     dataset = Dataset.open(config.data)
     rank = config.min_rank or None
     games = select(dataset, "train", config.games or None, size=config.size, min_rank=rank, seed=config.seed)
@@ -121,8 +109,10 @@ def train_fast_policy(
         run.positions += positions
         run.validation = measure_fast_policy(FastPolicy(run.weights), tests).as_dict()
         run.save()
-        speed = positions / max(1e-9, seconds)
-        on_progress(FastProgress(run.done, run.games_in_all, run.positions, loss / positions, speed, run.validation))
+        share = run.done / run.games_in_all
+        figures = {"games": run.done, "wanted": run.games_in_all, "positions": run.positions, "loss": loss / positions}
+        figures |= {"positions/s": positions / max(1e-9, seconds)}
+        on_progress(RunProgress("training", run.done, share, share, figures=figures, line=run.validation))
     run.finish()
     return run.validation
 
