@@ -8,8 +8,10 @@ code prints goes to stderr, with the file's name before it.
 import contextlib
 import hashlib
 import json
+import os
 import re
 import sys
+import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +25,7 @@ from tengen.agents.agent import AgentError, AgentTimeoutError, Decision
 from tengen.agents.analysis import Analysis, MoveAnalysis, Watcher, over
 from tengen.agents.foreign_engine import LONGEST_LINE, EngineProcess, ForeignEngine
 from tengen.agents.own import plain
+from tengen.agents.python_host import END_OF_GAME
 from tengen.games.game import Record, game_of
 from tengen.games.state import RESIGN, AnyState
 
@@ -30,6 +33,7 @@ _START_LIMIT: Final = 300.0  # the rules may have to be compiled
 _LOAD_LIMIT: Final = 60.0
 _GRACE: Final = 1.0  # beyond the seconds that a match asks for
 _MOST_LINES: Final = 100
+_MOST_IDLE: Final = 8
 _FRAME: Final = re.compile(r'File "(?P<file>.{1,2000})", line (?P<line>\d{1,9}) in (?P<function>.{1,200})')
 
 
@@ -61,9 +65,8 @@ class PythonFileAgent(ForeignEngine["_HostProcess"]):
         file = find_file(path)
         super().__init__(sys.executable, "", settings.limit)
         self.name = path.name + (f":{name}" if name else "")
-        seed = "" if settings.seed is None else str(settings.seed)
-        given = [str(file), name, seed, str(settings.memory), *plugin_files()]
-        self._argv = [sys.executable, "-m", "tengen.agents.python_host", *given]
+        self._argv = [sys.executable, "-m", "tengen.agents.python_host", *plugin_files()]
+        self._player = {"file": str(file), "name": name, "seed": settings.seed, "memory": settings.memory}
         self._loaded = False
 
     def choose(self, state: AnyState, seconds: float | None = None, watcher: Watcher | None = None) -> Decision:
@@ -97,10 +100,22 @@ class PythonFileAgent(ForeignEngine["_HostProcess"]):
         """Start the process and run the file; AgentError, with its line, where that fails."""
         self._load(state)
 
+    def close(self) -> None:
+        """End the game's process."""
+        self._release()
+        super().close()
+
     # ------------------------------------------------------------------------------------------ private
 
+    def _release(self) -> None:
+        """End the game's process; its host may serve another game."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            _HOSTS.give_back(connection)
+
     def _start(self) -> "_HostProcess":
-        return _HostProcess(self._argv, self.name)
+        return _HOSTS.take(self._argv, Path(str(self._player["file"])).name)
 
     def _greet(self, connection: "_HostProcess") -> None:
         self._loaded = False
@@ -108,7 +123,8 @@ class PythonFileAgent(ForeignEngine["_HostProcess"]):
     def _load(self, state: AnyState) -> None:
         connection = self._connected()
         if not self._loaded:
-            named = self._ask({"do": "load", "load_limit": _LOAD_LIMIT, **_position(state)}, _START_LIMIT + _LOAD_LIMIT)
+            about = {"player": self._player, "folder": os.getcwd(), "limit": _LOAD_LIMIT}
+            named = self._ask({"do": "load", **about, **_position(state)}, _START_LIMIT + _LOAD_LIMIT)
             connection.name = self.name = one_line(str(named.get("name", "")) or self.name, 60)
             self._loaded = True
 
@@ -129,19 +145,24 @@ class PythonFileAgent(ForeignEngine["_HostProcess"]):
             self._drop()
             raise
         if "error" in answer:
-            self._drop()
+            self._release()
             raise AgentError(one_line(str(answer["error"]), 300))
         return answer
 
 
 class _HostProcess:
-    """A running `python_host`."""
+    """A running `python_host`, and the file that it plays by at the moment."""
 
-    def __init__(self, argv: list[str], name: str) -> None:
-        self.name = name
-        self._file = Path(argv[3]).name
+    def __init__(self, argv: list[str]) -> None:
+        self.argv, self.name, self.file = argv, "", ""
         self._lines: Queue[str | None] = Queue(maxsize=1000)
-        self._process = EngineProcess(argv, name, partial(_read_lines, lines=self._lines), _Prints(self._file).show)
+        self._prints = _Prints()
+        self._process = EngineProcess(argv, "the player", partial(_read_lines, lines=self._lines), self._prints.show)
+
+    def begin(self, file: str) -> None:
+        """Get ready for a game of another file."""
+        self.name = self.file = file
+        self._prints.begin(file)
 
     def ask(self, request: str, timeout: float) -> dict[str, Any]:
         """The answer to a request."""
@@ -150,49 +171,108 @@ class _HostProcess:
             line = self._lines.get(timeout=timeout)
         except Empty:
             raise AgentTimeoutError(f"{self.name} did not answer within {timeout:g} s") from None
-        if line is None:
-            raise self._process.death()
-        with contextlib.suppress(ValueError):
-            answer = json.loads(line)
-            if isinstance(answer, dict):
-                return answer
-        raise self._ended(line)
+        answer = _read_json(line)
+        if answer is None or "ended" in answer:
+            raise self._death(line)
+        return answer
+
+    def end_game(self) -> bool:
+        """End the process of the game; whether the host is ready for another game."""
+        try:
+            self._process.send("end")
+            while (line := self._lines.get(timeout=1.0)) is not None:
+                if "ended" in (_read_json(line) or {}):
+                    return self._prints.ended.wait(1.0)
+        except (AgentError, Empty):
+            pass
+        return False
 
     def close(self, patience: float = 1.0) -> None:
-        """Let it go."""
+        """End the host."""
         self._process.close(min(patience, 0.2))
 
-    def _ended(self, first: str) -> AgentError:
-        """The error of a process that faulthandler has ended: what happened, and the file's line at that moment."""
-        lines = [first]
+    def _death(self, line: str | None) -> AgentError:
+        """The error of a game's process that has ended: what happened, and the file's line at that moment."""
+        lines: list[str] = []
         with contextlib.suppress(Empty):
-            while (line := self._lines.get(timeout=1.0)) is not None:
+            while line is not None and "ended" not in (_read_json(line) or {}):
                 lines.append(line)
-        what = one_line(first.removeprefix("Fatal Python error: "), 100)
-        if timeout := re.fullmatch(r"Timeout \((\d+):(\d\d):(\d\d(?:\.\d+)?)\)!", first.strip()):
+                line = self._lines.get(timeout=1.0)
+        if not lines:
+            code = (_read_json(line) or {}).get("ended")
+            return self._process.death() if code is None else AgentError(f"{self.file} ended with exit code {code}")
+        what = one_line(lines[0].removeprefix("Fatal Python error: "), 100)
+        if timeout := re.fullmatch(r"Timeout \((\d+):(\d\d):(\d\d(?:\.\d+)?)\)!", lines[0].strip()):
             hours, minutes, seconds = map(float, timeout.groups())
             what = f"no move within {3600 * hours + 60 * minutes + seconds:g} s"
         for frame in filter(None, map(_FRAME.search, lines)):
-            if frame["file"].endswith(self._file.encode("ascii", "backslashreplace").decode()):
+            if frame["file"].endswith(self.file.encode("ascii", "backslashreplace").decode()):
                 inside = "" if frame["function"] == "<module>" else f", in {printable(frame['function'])}"
-                return AgentError(f"{self._file}, line {frame['line']}{inside}: {what}")
-        return AgentError(f"{self._file}: {what}")
+                return AgentError(f"{self.file}, line {frame['line']}{inside}: {what}")
+        return AgentError(f"{self.file}: {what}")
+
+
+class _Hosts:
+    """Hosts that wait for another game, a few of them."""
+
+    def __init__(self) -> None:
+        self._idle: list[_HostProcess] = []
+        self._lock = threading.Lock()
+
+    def take(self, argv: list[str], file: str) -> _HostProcess:
+        """A host for a game of this file."""
+        with self._lock:
+            fitting = [host for host in self._idle if host.argv == argv]
+            if fitting:
+                self._idle.remove(fitting[-1])
+        host = fitting[-1] if fitting else _HostProcess(argv)
+        host.begin(file)
+        return host
+
+    def give_back(self, host: _HostProcess) -> None:
+        """Keep a host for another game, if it is healthy and there is need."""
+        if host.end_game():
+            with self._lock:
+                if len(self._idle) < _MOST_IDLE:
+                    self._idle.append(host)
+                    return
+        host.close()
+
+
+_HOSTS: Final = _Hosts()
 
 
 class _Prints:
     """Shows what a file's code prints, as far as a person may want to read it."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self) -> None:
+        self._file, self._left = "", 0
+        self.ended = threading.Event()
+
+    def begin(self, file: str) -> None:
+        """A game of this file begins."""
         self._file, self._left = file, _MOST_LINES
+        self.ended.clear()
 
     def show(self, line: str) -> None:
         """One line that was printed."""
-        if self._left < 0:
+        if line == END_OF_GAME:
+            self.ended.set()
+        if line == END_OF_GAME or self._left < 0:
             return
         self._left -= 1
         text = one_line(line) if self._left >= 0 else f"(it prints more than {_MOST_LINES} lines, which are not shown)"
         with contextlib.suppress(OSError, ValueError):  # stderr may be closed
             print(f"{self._file}: {text}", file=sys.stderr, flush=True)
+
+
+def _read_json(line: str | None) -> dict[str, Any] | None:
+    """What a line says, if it is an object of JSON."""
+    with contextlib.suppress(ValueError, TypeError):
+        found = json.loads(line or "")
+        if isinstance(found, dict):
+            return found
+    return None
 
 
 def split_name(text: str) -> tuple[Path, str]:

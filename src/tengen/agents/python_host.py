@@ -1,9 +1,10 @@
 """The process that a player's own Python file runs in; `python_file.py` starts it and asks it for moves.
 
-Requests come as lines of JSON, and answers go back by a channel that the file's code does not see: what it prints goes
-to stderr. A move that takes too long ends the process, with the line that it was in on that channel; memory has a
-limit, and the code may neither start processes nor change its own file. This protects a match from mistakes. It is no
-prison: the code can do what its user can do.
+A host loads the rules once. For each game it forks a process, which runs the file and ends with the game, so that
+nothing is left over for the next one and starting costs little. Requests come as lines of JSON, and answers go back by
+a channel that the file's code does not see: what it prints goes to stderr. A move that takes too long ends that
+process, with the line that it was in on that channel; memory has a limit, and the code may neither start processes nor
+change its own file. This protects a match from mistakes. It is no prison: the code can do what its user can do.
 """
 
 import contextlib
@@ -26,6 +27,8 @@ from tengen.agents.own import OwnAgent
 from tengen.games.game import get_game
 from tengen.games.state import AnyState
 
+END_OF_GAME: Final = "tengen: end of game"
+"""What a host writes to stderr after all that the file has printed in a game."""
 MODULE: Final = "tengen_own_agent"
 """What the file is called as a module."""
 _PROCESSES: Final = frozenset(
@@ -52,8 +55,9 @@ class _OwnError(Exception):
 class Host:
     """The file's player, once it has been loaded."""
 
-    def __init__(self, file: Path, name: str, seed: int | None, megabytes: int, answers: IO[str]) -> None:
-        self._file, self._name, self._seed, self._megabytes = file, name, seed, megabytes
+    def __init__(self, player: dict[str, Any], answers: IO[str]) -> None:
+        self._file, self._name = Path(player["file"]), str(player["name"])
+        self._seed, self._megabytes = player["seed"], int(player["memory"])
         self._answers = answers
         self._agent: OwnAgent | None = None
         self._running = False
@@ -64,9 +68,7 @@ class Host:
         state = _state_of(request)
         try:
             if self._agent is None:
-                _warm_up(state)
-                self._agent = self._load(float(request["load_limit"]))
-            if request["do"] == "load":
+                self._agent = self._load(float(request["limit"]))
                 return {"name": self._agent.name}
             with self._guarded(float(request["limit"])):
                 if request["do"] == "think":
@@ -207,10 +209,9 @@ def _no_exit(code: int = 0) -> None:
 
 
 def main() -> None:
-    """Answer requests until the last one, or until the other side has gone."""
-    file, name, seed, megabytes, *plugins = sys.argv[1:]
-    load_plugins(plugins)
-    requests = os.fdopen(os.dup(0), "rb")
+    """Serve one game after the other, until the other side has gone."""
+    load_plugins(sys.argv[1:])
+    requests = os.fdopen(os.dup(0), "rb", buffering=0)
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -218,14 +219,38 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")
     faulthandler.enable(file=answers)
-    os._exit = _no_exit  # type: ignore[assignment]
-    dumps = json.dumps
-    host = Host(Path(file), name, int(seed) if seed else None, int(megabytes), answers)
-    for line in requests:
-        if line.strip() == b"quit":
-            return
-        answers.write(dumps(host.answer(json.loads(line))) + "\n")
+    leave = os._exit
+    while (line := requests.readline()).strip() not in (b"", b"quit"):
+        if line.strip() == b"end":  # of a game whose process has ended before
+            continue
+        request = json.loads(line)
+        _warm_up(_state_of(request))
+        if not hasattr(os, "fork"):
+            return _play_game(request, requests, answers)
+        process = os.fork()
+        if not process:
+            try:
+                _play_game(request, requests, answers)
+            finally:
+                leave(0)
+        _, status = os.waitpid(process, 0)
+        os.write(2, f"\n{END_OF_GAME}\n".encode())
+        answers.write(json.dumps({"ended": os.waitstatus_to_exitcode(status)}) + "\n")
         answers.flush()
+
+
+def _play_game(first: dict[str, Any], requests: IO[bytes], answers: IO[str]) -> None:
+    """Answer the requests of one game."""
+    os.chdir(first["folder"])
+    os._exit = _no_exit  # type: ignore[assignment]
+    dumps, loads, host, request = json.dumps, json.loads, Host(first["player"], answers), first
+    while True:
+        answers.write(dumps(host.answer(request)) + "\n")
+        answers.flush()
+        line = requests.readline()
+        if line.strip() in (b"", b"end", b"quit"):
+            return
+        request = loads(line)
 
 
 if __name__ == "__main__":
