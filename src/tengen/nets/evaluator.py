@@ -131,7 +131,7 @@ class Model:
         for state in states:
             if state.game != self.card.game or state.is_over:
                 what = "is over" if state.game == self.card.game else f"is of {state.game}"
-                raise ValueError(f"a game of {self.card.game} that goes on is needed, and this one {what}")
+                raise ValueError(f"the model evaluates unfinished games of {self.card.game}, and this one {what}")
         logits, values = self.evaluator.evaluate(self.encoder.encode(states))
         policy = np.zeros_like(logits)
         for row, logit, state in zip(policy, logits, states):

@@ -1,8 +1,8 @@
 """The model file: one `.safetensors` with the weights and, as metadata, all that is needed to use them.
 
 Nothing in it can execute code. Each field of the card is a metadata entry written as JSON; beside them stand the
-version of this format and a checksum of the whole. A file is written aside, synced and renamed: whoever reads it
-sees the old one or the new one, whole. Reading needs no torch until a `Network` is asked for.
+version of this format and a checksum of the whole. A file is written aside, synced and renamed: a reader sees
+the old one or the new one, whole. Reading needs no torch until a `Network` is asked for.
 
 Models that come with Tengen have short names: `go19` is `tengen/models/go19.safetensors`.
 """

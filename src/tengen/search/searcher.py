@@ -108,7 +108,7 @@ class Searcher:
         others = (evaluation.another() for _ in range(threads - 1))
         self._workers = [_new_worker(game, each, trees * leaves) for each in (evaluation, *others)]
         self._remaining = np.zeros(trees, np.int64)
-        self._turn = threading.Condition()  # held by who selects or writes back while there are other threads
+        self._turn = threading.Condition()  # held by the thread that selects or writes back
         self._helpers: list[threading.Thread] = []  # of all workers but the first, which is the caller's
         self._busy = 0  # workers whose leaves are under evaluation
         self._is_pausing = False
@@ -186,7 +186,7 @@ class Searcher:
             return self._round(self._workers[0], roots, index)
 
     def pause(self) -> None:
-        """Let the other threads finish what they have begun; `step` lets them go on."""
+        """Let the other threads finish what they have begun; `step` lets them continue."""
         self._stop_helpers()
         if self._failure is not None:
             with self._all_or_nothing():
@@ -223,7 +223,7 @@ class Searcher:
         try:
             while not self._is_pausing and self._round(worker, roots, index):
                 pass
-        except BaseException as error:  # for who called `step`
+        except BaseException as error:  # for the caller of `step`
             with self._turn:
                 self._failure = self._failure or error
                 self._turn.notify_all()
