@@ -61,10 +61,8 @@ def play_in_lockstep(
     while running.any():
         actions = choose(turn, running)
         game.play(boards, actions)
-        moved = actions >= 0
-        ended = np.flatnonzero(running & ~moved)
-        running = moved
-        if refill is not None and len(ended):
+        before, running = running, actions >= 0
+        if refill is not None and len(ended := np.flatnonzero(before & ~running)):
             running[ended] = refill(ended)
         turn += 1
         yield actions
@@ -72,8 +70,11 @@ def play_in_lockstep(
 
 def actions_of(turns: Iterable[NDArray[np.int64]], count: int) -> NDArray[np.int16]:
     """The actions of all turns of so many games, int16[count, D]; -1 after the end of a game."""
-    played = [actions.astype(np.int16) for actions in turns if (actions >= 0).any()]
-    return np.stack(played, axis=1) if played else np.zeros((count, 0), np.int16)
+    played = [actions.astype(np.int16) for actions in turns]
+    if not played:
+        return np.zeros((count, 0), np.int16)
+    actions = np.stack(played, axis=1)
+    return np.ascontiguousarray(actions[:, (actions >= 0).any(axis=0)])  # in the last turn nobody moved
 
 
 def final_results(game: BatchedGame, boards: GameArrays, count: int) -> NDArray[np.int8]:
