@@ -2,12 +2,14 @@
 
 from typing import assert_type
 
+import pytest
+
 import tengen
 from tengen.games.board_game import BoardState
 from tengen.games.game import AnyGame, game_names, game_of
 from tengen.games.go.rules import GoOptions
 from tengen.games.microchess.game import Microchess
-from tengen.games.state import AnyState
+from tengen.games.state import AnyState, IllegalMove
 
 
 def test_a_game_by_its_name_has_states_and_options_of_its_own():
@@ -28,6 +30,18 @@ def test_a_game_that_is_chosen_later_has_what_all_games_have():
         assert isinstance(state, AnyState)
         assert_type(state.play(state.legal_moves()[0]), AnyState)
         assert not hasattr(state, "__dict__"), "states are small"
+
+
+def test_a_state_has_the_states_of_its_game_and_one_way_to_refuse_a_move():
+    for name in game_names():
+        start = tengen.get_game(name).start()
+        first = start.legal_moves()[0]
+        states = assert_type(start.play(first).states(), list[AnyState])
+        assert states == [start, start.play(first)] and start.states() == [start]
+        assert start.is_legal(first) and not start.is_legal(10_000)
+        with pytest.raises(IllegalMove):
+            start.play(10_000)
+    assert tengen.go.IllegalMove is tengen.microchess.IllegalMove is IllegalMove
 
 
 def test_stones_are_taken_off_where_there_is_territory():

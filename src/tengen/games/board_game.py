@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tengen.games.batch import BatchedGame, GameArrays, write_players
 from tengen.games.game import Game, OptionsT
-from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, Options, other_player
+from tengen.games.state import FIRST, NOBODY, RESIGN, SECOND, AnyState, IllegalMove, Options, other_player
 
 _FILES = "abcdefghijklmnopqrstuvwxyz"
 _ONLY = np.zeros(1, np.int64)
@@ -194,11 +194,11 @@ class BoardState(AnyState):
         return "the rules do not allow it here" if 0 <= move < self._actions else f"moves are 0 to {self._actions - 1}"
 
     def play(self, move: int) -> "BoardState":
-        """The state after a move or RESIGN; ValueError says why not."""
+        """The state after a move or RESIGN; IllegalMove says why not."""
         reason = self.why_illegal(move)
         if reason is not None:
             name = self.move_name(move) if 0 <= move < self._actions else move
-            raise ValueError(f"{name} is not legal: {reason}")
+            raise IllegalMove(f"{name} is not legal: {reason}")
         batch = self._of.batch(self.options)
         arrays = batch.allocate(1)
         batch.copy(self.arrays, _ONLY, arrays, _ONLY)
@@ -249,12 +249,8 @@ class BoardState(AnyState):
         return self._of.text(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        moves: list[int] = []
-        state = self
-        while state.previous is not None and state.last_move is not None:
-            moves.append(state.last_move)
-            state = state.previous
-        return _replayed, (type(self), self._of, self.options, state.arrays, moves[::-1])
+        start, *later = self.states()
+        return _replayed, (type(self), self._of, self.options, start.arrays, [state.last_move for state in later])
 
     def _facts(self) -> tuple[Any, ...]:
         return self.game, self.options, self.move_number, self.last_move

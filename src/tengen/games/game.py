@@ -207,18 +207,17 @@ class Game(ABC, Generic[StateT, OptionsT]):
 
     def write(self, state: StateT, record: Record) -> bytes:
         """The game that led to a state, as its file."""
-        moves, here = list[str](), state
-        while here.previous is not None and here.last_move is not None:
-            if here.last_move != RESIGN:
+        moves = list[str]()
+        for here in state.states():
+            if here.previous is not None and here.last_move not in (None, RESIGN):
                 moves.append(here.previous.move_name(here.last_move))
-            here = here.previous
         fields = {name: getattr(record, name) for name in ("first", "second", "event", "termination")}
         fields = {
             "game": self.name,
             "options": self.options_of(state).settings(),
             **{name: text for name, text in fields.items() if text},
             "result": record.result or state.result(),
-            "moves": moves[::-1],
+            "moves": moves,
             "comments": {str(number): text for number, text in sorted(record.comments.items()) if text},
         }
         return (json.dumps(fields, indent=1, ensure_ascii=False) + "\n").encode()

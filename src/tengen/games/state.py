@@ -20,6 +20,10 @@ PASS: Final = -1
 RESIGN: Final = -2
 
 
+class IllegalMove(ValueError):
+    """A move that the rules do not allow; the message says why."""
+
+
 class AnyState(ABC):
     """A position with its game behind it. Immutable to its user: `play` returns a new state.
 
@@ -72,9 +76,20 @@ class AnyState(ABC):
     def why_illegal(self, move: int) -> str | None:
         """What is wrong with a move, or None if it is legal."""
 
+    def is_legal(self, move: int) -> bool:
+        """Whether the rules allow a move."""
+        return self.why_illegal(move) is None
+
     @abstractmethod
     def play(self, move: int) -> Self:
-        """The state after a move or RESIGN; a ValueError that says why if the move is not legal."""
+        """The state after a move or RESIGN; IllegalMove says why not."""
+
+    def states(self) -> list[Self]:
+        """The states of the game so far, the start first and this one last."""
+        found = [self]
+        while (previous := found[-1].previous) is not None:
+            found.append(previous)
+        return found[::-1]
 
     @abstractmethod
     def winner(self) -> int | None:

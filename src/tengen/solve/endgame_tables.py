@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -406,12 +407,7 @@ def evaluate_games(tables: Tables, games: Iterable[State]) -> list[EvaluatedMove
     """
     pairs: list[tuple[State, State]] = []
     for game in games:
-        steps = []
-        after = game
-        while after.previous is not None:
-            steps.append((after.previous, after))
-            after = after.previous
-        pairs += reversed(steps)
+        pairs += pairwise(game.states())
     values_before = tables.probe_states([before for before, _ in pairs])
     values_after = tables.probe_states([after for _, after in pairs])
     found = []

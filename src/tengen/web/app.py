@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket
 
 from tengen import __version__
 from tengen.agents.registry import read_spec
+from tengen.games import go
 from tengen.games.game import AnyGame, game_names, get_game
 from tengen.games.go import PASS
 from tengen.games.go.coordinates import max_fixed_handicap
@@ -181,14 +182,14 @@ def _warm_up() -> None:
             view_of(state)
             state = state.play(move)
         played = PlayedGame(new_id(), state, (HUMAN, HUMAN), ("", ""))
-        if is_to_be_counted(played):
+        if isinstance(state, go.State) and is_to_be_counted(played):
             group_at(state, moves[0])
             played.dead = frozenset()
             played.state = state.with_dead(played.dead)
             count_of(played)
         weight_of_game(state)
         study_of(state).write()
-        view_of(state.previous.play(RESIGN))
+        view_of(state.states()[-2].play(RESIGN))
     for kind in SAFE_KINDS:
         read_spec(kind)
 

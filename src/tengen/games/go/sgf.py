@@ -352,9 +352,7 @@ def resumed(state: State, color: int) -> State:
 
 def _setup_properties(state: State, moves: list[tuple[int, int]]) -> dict[str, list[bytes]]:
     """The root node: how the game began."""
-    begin = state
-    while begin.previous is not None:
-        begin = begin.previous
+    begin = state.states()[0]
     root = {
         "FF": [b"4"],
         "GM": [b"1"],

@@ -38,7 +38,8 @@ from tengen.games.go.coordinates import (
 )
 from tengen.games.go.legality import LEGAL, NO_FORCED_PASS, REASONS
 from tengen.games.go.rules import RuleSet, get_rules
-from tengen.games.state import AnyState
+from tengen.games.state import AnyState, other_player
+from tengen.games.state import IllegalMove as IllegalMove
 
 _KEEP_EVERY = 16  # states of a line
 _LEGAL_AT = blocks.LEGAL_AT
@@ -49,13 +50,7 @@ _make, _play, _list_legal = (
 )  # looked up once: they are called for every move
 
 
-class IllegalMove(ValueError):
-    """A move that the rules do not allow; the message says why."""
-
-
-def opponent(color: int) -> int:
-    """The other colour."""
-    return BLACK + WHITE - color
+opponent = other_player
 
 
 class _Settings(NamedTuple):
@@ -251,7 +246,7 @@ class State(AnyState):
     @property
     def setup_stones(self) -> tuple[list[int], list[int]]:
         """The points of (Black's, White's) stones that the game began with."""
-        flat = self._first().stones.ravel()
+        flat = self.states()[0].stones.ravel()
         return np.flatnonzero(flat == BLACK).tolist(), np.flatnonzero(flat == WHITE).tolist()
 
     # ------------------------------------------------------------------------------------------ playing
@@ -537,12 +532,6 @@ class State(AnyState):
         state._block, state._board, state._turned = self._block, self._board, self._turned
         state.previous, state.last_move, state.last_color = self.previous, self.last_move, self.last_color
         state.to_play, state.move_number, state.is_over = self.to_play, self.move_number, self.is_over
-        return state
-
-    def _first(self) -> "State":
-        state = self
-        while state.previous is not None:
-            state = state.previous
         return state
 
     def _turned_to(self, color: int) -> "State":

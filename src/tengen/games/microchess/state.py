@@ -56,16 +56,10 @@ from tengen.games.microchess.notation import (
     to_san,
     to_uci,
 )
-from tengen.games.state import RESIGN, AnyState
+from tengen.games.state import RESIGN, AnyState, other_player
+from tengen.games.state import IllegalMove as IllegalMove
 
-
-class IllegalMove(ValueError):
-    """A move that the rules do not allow; the message says why."""
-
-
-def opponent(color: int) -> int:
-    """The other colour."""
-    return WHITE + BLACK - color
+opponent = other_player
 
 
 class State(AnyState):
@@ -201,10 +195,7 @@ class State(AnyState):
     @property
     def setup(self) -> "State":
         """The position that the game began with."""
-        state = self
-        while state.previous is not None:
-            state = state.previous
-        return state
+        return self.states()[0]
 
     def fen(self) -> str:
         """The position as FEN."""
@@ -242,10 +233,6 @@ class State(AnyState):
         if move == RESIGN or move in self._moves:
             return None
         return reason_against(self._board, move, self.in_check)
-
-    def is_legal(self, move: int) -> bool:
-        """Whether the rules allow a move."""
-        return self.why_illegal(move) is None
 
     def move_name(self, move: int) -> str:
         """A move the UCI way: `c1b3`, `d4d5q`, `resign`; ValueError if it is no move of this game."""

@@ -23,7 +23,7 @@ class TicTacToe(BoardGame[TicTacToeOptions]):
     """Three in a row on 3x3."""
 
     name, title, players = "tictactoe", "Tic-tac-toe", ("X", "O")
-    options: ClassVar[type[TicTacToeOptions]] = TicTacToeOptions
+    options = TicTacToeOptions
     opening_moves = 1  # of a match; after two the game may be decided
 
     def shape(self, options: TicTacToeOptions) -> tuple[int, int]:
