@@ -52,7 +52,10 @@ def supervised(
 
     [bold]Examples[/bold]
 
-    [cyan]tengen learn supervised --data datasets/kgs --encoder simple --network small[/cyan]
+    [cyan]tengen learn supervised --data datasets/kgs --encoder simple --network residual:blocks=2,filters=32
+    --rate 0.1 --batch 64 --average 0.99 --positions 100000 --out runs/first[/cyan]
+
+    The KGS lecture's network: [cyan]tengen learn supervised --data datasets/kgs --encoder simple --network small[/cyan]
 
     [cyan]tengen learn supervised --data datasets/kgs --encoder alphago --network residual:blocks=6,filters=64
     --positions 0 --hours 8 --average 0.999 --out runs/go19[/cyan]
