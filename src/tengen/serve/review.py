@@ -58,12 +58,7 @@ class Review:
     @property
     def states(self) -> list[AnyState]:
         """The positions of the game, the start first; a resignation leads to none."""
-        states, here = list[AnyState](), self.last
-        while here.previous is not None:
-            if here.last_move != RESIGN:
-                states.append(here)
-            here = here.previous
-        return [here, *states[::-1]]
+        return [state for state in self.last.states() if state.last_move != RESIGN]
 
     def chances(self) -> list[float | None]:
         """The chance of the player who moves first in the game to win, in each position."""
