@@ -89,6 +89,12 @@ def test_a_model_of_a_plugin_learns_plays_and_names_it(tmp_path: Path) -> None:
     assert "Othello" in played.stdout
 
 
+def test_plugins_are_refused_on_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import tengen\n")
+    refused = run("match", "random", "random", "--plugin", "mine.py", "--cluster", "local", folder=tmp_path)
+    assert refused.returncode == 2 and "plugins are not sent to other machines" in refused.stderr
+
+
 def test_a_rule_and_an_optimizer_of_ones_own() -> None:
     @tengen.register("rule", "bolder")
     class Bolder(tengen.Puct):

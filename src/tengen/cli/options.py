@@ -244,8 +244,11 @@ def worker_factory(cluster: str | None) -> "WorkerFactory":
 
 def cluster_hosts(cluster: str | None, device: str = "cpu") -> "WorkerFactory | None":
     """Who makes workers on the cluster at this address, one for each device of this kind; None without a cluster."""
+    from tengen._plugins import plugin_files
     from tengen.workers.ray_workers import ray_cluster
 
+    if cluster is not None and plugin_files():
+        raise ValueError("plugins are not sent to other machines: leave --cluster or --plugin out")
     return None if cluster is None else ray_cluster(cluster, "CPU" if device == "cpu" else "GPU")
 
 
