@@ -94,7 +94,7 @@ def test_every_field_of_a_public_class_says_what_it_means() -> None:
     fields = {(kind.__name__, each) for kind in kinds for each in make_api.fields(kind)}
     assert len(fields) > 100
     assert not [(name, each.declaration) for name, each in fields if not each.meaning]
-    assert ("PuctParameters", make_api.Field("exploration: float = 1.5", "c")) in fields
+    assert ("PuctParameters", make_api.Field("exploration: float = 1.5", "c: how much the prior counts")) in fields
 
 
 def test_examples_import_nothing_from_inner_modules() -> None:
