@@ -207,8 +207,8 @@ class ZeroDisplay:
 
     def _training(self) -> dict[str, str]:
         now = self._figures
-        names = ("policy", "value", "ownership", "score")
-        found = {f"{name} loss": f"{now[name]:.4f}" for name in names if now.get(name)}
+        losses = {name: loss for name, loss in now.items() if name != "rate" and not name.endswith("_per_second")}
+        found = {f"{name} loss": f"{loss:.4f}" for name, loss in losses.items() if loss}
         found |= {"rate": f"{now['rate']:.2g}"} if "rate" in now else {}
         if self._lines:
             found |= {"steps": f"{self._lines[-1]['step']:,}", "window": f"{self._lines[-1]['window']:,}"}
@@ -232,9 +232,7 @@ class ZeroDisplay:
 def round_line(line: Mapping[str, Any], before: float | None) -> str:
     """A completed round in one line."""
     losses = ", ".join(
-        f"{name} {line[f'loss_{name}']:.3f}"
-        for name in ("policy", "value", "ownership", "score")
-        if line.get(f"loss_{name}")
+        f"{name.removeprefix('loss_')} {loss:.3f}" for name, loss in line.items() if name.startswith("loss_") and loss
     )
     words = [
         f"{clock(line['seconds'])}  round {line['iteration']}",

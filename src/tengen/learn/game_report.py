@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Line = Mapping[str, Any]
-_LOSS_NAMES: Final = {"policy": "policy", "value": "value", "ownership": "ownership", "score": "margin"}
 
 
 def write_zero_report(run: Path, games: int = 6) -> Path:
@@ -163,9 +162,10 @@ def draw_zero(lines: Sequence[Line]) -> bytes:
     draw(policy, "fresh_entropy", "entropy of the search's policy", GREEN)
     draw(value, "loss_value", "training", GREY)
     draw(value, "fresh_value", "new positions", BLUE)
-    for i, part in enumerate(("ownership", "score")):
-        if any(line.get(f"loss_{part}") for line in lines):
-            draw(value, f"loss_{part}", _LOSS_NAMES[part], CURVE_COLORS[3 + i])
+    others = [key for key in lines[-1] if key.startswith("loss_") and key not in ("loss_policy", "loss_value")]
+    for term, color in zip(others, CURVE_COLORS[3:]):
+        if any(line.get(term) for line in lines):
+            draw(value, term, term.removeprefix("loss_"), color)
     draw(games, "play_first", "points of the first player", BLUE)
     draw(games, "play_draws", "drawn", GREEN)
     if any(line.get("play_resigned") for line in lines):
