@@ -21,7 +21,7 @@ by the ko. The planes about moves are 0 at all other points.
 | 48       | player colour        | everywhere, if own is Black (`alphago49` only)                                     |
 
 Set-up and handicap stones are the oldest of all. A passed turn is a turn. Stones that a move captures count for the
-liberties after it. A self-atari may capture, as a throw-in or a ko does. Ladders are read as `games.go.ladder` says;
+liberties after it. A self-atari may capture, as a throw-in or a ko does. Ladders are read as `games.go.strings` says;
 eyes are as playouts see them (`games.go.playout.is_eye`): own stones on all sides, the enemy on fewer than two
 diagonals, on none at the edge.
 """
