@@ -19,7 +19,7 @@ from .inputs import Inputs
 from .killing import Fault, Host
 from .power import Recording, images, recorded
 
-_REPORT_EVERY = 50
+_REPORT_EVERY = 10
 
 
 def cut_power(name: str, count: int, folder: Path, seed: int, report: Callable[[str], None]) -> int:

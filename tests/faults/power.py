@@ -44,10 +44,11 @@ class Recording:
     moments: list[Moment] = field(default_factory=list)
     synced_folders: dict[int, Names] = field(default_factory=dict)
     synced_files: dict[int, bytes] = field(default_factory=dict)
+    _known: dict[int, tuple[int, int, bytes]] = field(default_factory=dict)
 
     def look(self, what: str) -> None:
         """Remember this moment."""
-        folders, files = _contents(self.folder)
+        folders, files = _contents(self.folder, self._known)
         root = self.folder.stat().st_ino
         synced = {number: dict(names) for number, names in self.synced_folders.items()}
         self.moments.append(
@@ -70,7 +71,7 @@ class Recording:
 def recorded(folder: Path, done: Callable[[], Any] = lambda: None) -> Iterator[Recording]:
     """Record what happens in a folder that is on the disk as it is; `done`: what has been promised so far."""
     recording = Recording(folder, done)
-    recording.synced_folders, recording.synced_files = _contents(folder)
+    recording.synced_folders, recording.synced_files = _contents(folder, recording._known)
     real = {name: getattr(os, name) for name in ("fsync", "replace", "rename", "unlink", "remove", "rmdir", "mkdir")}
 
     def wrapped(name: str) -> Callable[..., Any]:
@@ -128,14 +129,24 @@ def _bytes(moment: Moment, number: int, rng: random.Random, way: str) -> bytes:
     return rng.choice((sure, now, half))
 
 
-def _contents(folder: Path) -> tuple[dict[int, Names], dict[int, bytes]]:
+def _contents(folder: Path, known: dict[int, tuple[int, int, bytes]]) -> tuple[dict[int, Names], dict[int, bytes]]:
+    """What a folder holds. `known`: of each file its time, size and bytes; what has not changed is not read again."""
     folders: dict[int, Names] = {}
     files: dict[int, bytes] = {}
-    for place, _, names in os.walk(folder):
-        here = Path(place)
-        folders[here.stat().st_ino] = {each.name: each.stat().st_ino for each in here.iterdir()}
-        for name in names:
-            files[(here / name).stat().st_ino] = (here / name).read_bytes()
+    todo = [str(folder)]
+    while todo:
+        here = todo.pop()
+        names = folders[os.stat(here).st_ino] = Names()
+        for entry in os.scandir(here):
+            number = names[entry.name] = entry.inode()
+            if entry.is_dir(follow_symlinks=False):
+                todo.append(entry.path)
+                continue
+            status = entry.stat()
+            before = known.get(number)
+            if before is None or before[:2] != (status.st_mtime_ns, status.st_size):
+                before = known[number] = status.st_mtime_ns, status.st_size, Path(entry.path).read_bytes()
+            files[number] = before[2]
     return folders, files
 
 

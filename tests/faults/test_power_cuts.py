@@ -18,6 +18,8 @@ from tengen.web.storage import PlayedGame, StoredGames, StoredStudies, new_id
 from tengen.web.study import read_study
 
 from ..data.packed_games import records, tar
+from .commands import COMMANDS
+from .cutting import cut_power
 from .power import Recording, images, recorded
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at /proc")
@@ -143,6 +145,14 @@ def test_without_syncs_the_images_show_it(tmp_path: Path) -> None:
     """The images are of use: a store that never syncs does not survive them."""
     with pytest.raises((AssertionError, ValueError)), patch.object(Recording, "sync", lambda recording, handle: None):
         test_the_games_of_the_page(tmp_path, FEW)
+
+
+@pytest.mark.parametrize(
+    "name, count", [("supervised", 4), *(pytest.param(name, MANY, marks=pytest.mark.long) for name in COMMANDS)]
+)
+def test_a_whole_command_comes_to_the_same_result(name: str, count: int, tmp_path: Path) -> None:
+    said = list[str]()
+    assert not cut_power(name, count, tmp_path / name, 1, said.append), "\n".join(said)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
