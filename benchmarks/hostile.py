@@ -23,6 +23,7 @@ _STRONG: Final = "zero:go9"
 _OPTIONS: Final[dict[str, object]] = {"game": "go", "options": {"size": 9}}
 _RECORD: Final = "(;SZ[9]" + "".join(f";{'BW'[i % 2]}[{'abcdefghi'[i % 9]}{'acegi'[i // 9]}]" for i in range(45)) + ")"
 _LONG: Final = "(;SZ[19]" + ";B[];W[]" * 3000 + ")"
+_LONGEST: Final = 60.0  # seconds that the person waits for a move
 _MOST_KNOWN: Final = 20  # games and studies that a page remembers
 
 
@@ -103,7 +104,13 @@ async def _person(server: Server, opponent: str, seconds: float) -> list[float]:
         while "cells" not in page.game:
             await page.hear()
         while not (page.game["over"] or (waits and time.monotonic() >= until)):
-            waits.append(await page.answered_move(game, rng))
+            try:
+                waits.append(await asyncio.wait_for(page.answered_move(game, rng), _LONGEST))
+            except TimeoutError:
+                waits.append(_LONGEST)
+                shown = {name: page.game.get(name) for name in ("number", "toPlay", "thinking", "problem", "over")}
+                print(f"no answer within {_LONGEST:g} s: {shown}", flush=True)
+                break
             await asyncio.sleep(1)
     await page.close()
     return waits

@@ -204,14 +204,13 @@ class Talk:
             await self.hear()
 
     async def answered_move(self, game: str, rng: random.Random) -> float:
-        """Play on a free point and wait for the agent's answer; seconds."""
+        """Play on a free point, or pass where none is legal, and wait for the agent's answer; seconds."""
         cells = str(self.game["cells"])
         free = [index for index, cell in enumerate(cells) if cell == "0"]
         rng.shuffle(free)
         before = int(str(self.game["number"]))
         start = time.perf_counter()
-        for index in free:
-            name = f"{'ABCDEFGHJ'[index % 9]}{9 - index // 9}"
+        for name in [*(f"{'ABCDEFGHJ'[index % 9]}{9 - index // 9}" for index in free), "pass"]:
             try:
                 await self.ask("play.move", id=game, move=name, number=before)
                 break

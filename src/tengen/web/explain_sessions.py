@@ -49,7 +49,7 @@ class ExplainSessions:
 
     async def _start(self, page: Connection, message: Message) -> Any:
         """Begin with an empty tree at the position that a study shows."""
-        study = (await self._studies.session(message)).study
+        study = (await self._studies.session(page, message)).study
         state, spec = study.node(study.at).state, analyst_spec(field(message, "spec", str))
 
         def begin() -> tuple[_ExplainSession, Message]:

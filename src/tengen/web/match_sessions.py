@@ -168,7 +168,7 @@ class MatchSessions:
     async def _replay(self, page: Connection, message: Message) -> Any:
         session = self._session(message)
         record = _record(session, message)
-        return await self._studies.begin(await session.slot.work(lambda: read_study(record)))
+        return await self._studies.begin(page, await session.slot.work(lambda: read_study(record)))
 
     async def _save(self, page: Connection, message: Message) -> Any:
         session = self._session(message)

@@ -147,7 +147,10 @@ class PlaySessions:
         """A game between players by name, whose specs are known to be safe; what a page is answered."""
         clock = None if control is None else GameClock(control)
         played = PlayedGame(new_id(), state, players, specs, clock=clock, visitor=page.address)
-        session = await asyncio.to_thread(self._session_of, played)
+        is_long = state.previous is not None  # it takes time to weigh
+        session = (
+            await self._thinking.run(page, lambda: self._session_of(played)) if is_long else self._session_of(played)
+        )
         session.slot.owner = page
         self._make_room(session.weight)
         self._sessions[session.played.id] = session
@@ -158,7 +161,7 @@ class PlaySessions:
     # -------------------------------------------------------------------------------------- in a game
 
     async def _open(self, page: Connection, message: Message) -> Any:
-        session = await self._session(message)
+        session = await self._session(page, message)
         self._subscribers.join(page, session)
         session.slot.owner = page
         self._wind(session)
@@ -178,7 +181,7 @@ class PlaySessions:
         self._keep(session)
 
     async def _move(self, page: Connection, message: Message) -> Any:
-        session = await self._session(message)
+        session = await self._session(page, message)
         played = session.played
         if played.specs[played.state.to_play - 1] and not played.state.is_over:
             raise ValueError("it is not your turn")
@@ -195,7 +198,7 @@ class PlaySessions:
 
     async def _resign(self, page: Connection, message: Message) -> Any:
         """Give a game up, also while the other one thinks."""
-        session = await self._session(message)
+        session = await self._session(page, message)
         played = session.played
         people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
         if played.is_over or not people:
@@ -209,7 +212,7 @@ class PlaySessions:
         return {}
 
     async def _undo(self, page: Connection, message: Message) -> Any:
-        session = await self._session(message)
+        session = await self._session(page, message)
         self._stop(session)
         played = session.played
         people = [player for player in (FIRST, SECOND) if not played.specs[player - 1]]
@@ -228,7 +231,7 @@ class PlaySessions:
 
     async def _again(self, page: Connection, message: Message) -> Any:
         """Let an agent that has failed try again."""
-        session = await self._session(message)
+        session = await self._session(page, message)
         session.problem = ""
         await self._settle_and_save(session)
         self._go_on(session)
@@ -236,7 +239,7 @@ class PlaySessions:
 
     async def _dead(self, page: Connection, message: Message) -> Any:
         """Turn the stones around a point dead or alive, once the game is over."""
-        session = await self._session(message)
+        session = await self._session(page, message)
         played = session.played
         if played.dead is None:
             raise ValueError("dead stones are marked when the game is over and counted")
@@ -248,7 +251,7 @@ class PlaySessions:
         return {}
 
     async def _hint(self, page: Connection, message: Message) -> Any:
-        session = await self._session(message)
+        session = await self._session(page, message)
         state = session.played.state
         if session.played.is_over:
             raise ValueError("the game is over")
@@ -265,7 +268,7 @@ class PlaySessions:
         return {"hints": hints}
 
     async def _estimate(self, page: Connection, message: Message) -> Any:
-        session = await self._session(message)
+        session = await self._session(page, message)
         state = session.played.state
         if not session.played.game.territory:
             raise ValueError("there is nothing to count in this game")
@@ -277,7 +280,7 @@ class PlaySessions:
         return {"margin": guess.margin}
 
     async def _save(self, page: Connection, message: Message) -> Any:
-        played = (await self._session(message)).played
+        played = (await self._session(page, message)).played
         return {"name": f"game{played.game.suffix}", "text": await asyncio.to_thread(played.write)}
 
     async def _remove(self, page: Connection, message: Message) -> Any:
@@ -292,10 +295,10 @@ class PlaySessions:
 
     # ---------------------------------------------------------------------------------- what goes on
 
-    async def _session(self, message: Message) -> PlaySession:
+    async def _session(self, page: Connection, message: Message) -> PlaySession:
         name = field(message, "id", str)
         if name not in self._sessions:
-            session = await asyncio.to_thread(lambda: self._session_of(self._stored.load(name)))
+            session = await self._thinking.run(page, lambda: self._session_of(self._stored.load(name)))
             if name not in self._sessions:
                 self._make_room(session.weight)
                 self._sessions[name] = session

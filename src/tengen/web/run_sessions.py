@@ -58,7 +58,7 @@ class RunSessions:
     async def _replay(self, page: Connection, message: Message) -> Any:
         _, path = await self._path(message)
         index = field(message, "index", int)
-        return await self._studies.begin(await self._thinking.run(page, lambda: replay(path, index)))
+        return await self._studies.begin(page, await self._thinking.run(page, lambda: replay(path, index)))
 
     async def _duel(self, page: Connection, message: Message) -> Any:
         """Let two generations of a run play a game on the board."""
@@ -80,7 +80,7 @@ class RunSessions:
         """Open one of these games as a study."""
         _, path = await self._path(message)
         names, number = (field(message, "first", str), field(message, "second", str)), field(message, "number", int)
-        return await self._studies.begin(await self._thinking.run(page, lambda: pair_game(path, *names, number)))
+        return await self._studies.begin(page, await self._thinking.run(page, lambda: pair_game(path, *names, number)))
 
     async def _path(self, message: Message) -> tuple[str, Path]:
         name = field(message, "name", str)

@@ -100,11 +100,11 @@ class StudySessions:
             "study.export": self._export,
         }
 
-    async def session(self, message: Message) -> StudySession:
+    async def session(self, page: Connection, message: Message) -> StudySession:
         """The study that a message names; ValueError if it has gone."""
         name = field(message, "id", str)
         if name not in self._sessions:
-            session = await asyncio.to_thread(lambda: self._session_of(self._kept.load(name), name))
+            session = await self._thinking.run(page, lambda: self._session_of(self._kept.load(name), name))
             if name not in self._sessions:
                 self._put(session)
         self._sessions.move_to_end(name)
@@ -127,29 +127,29 @@ class StudySessions:
 
     async def _new(self, page: Connection, message: Message) -> Any:
         game = get_game(field(message, "game", str))
-        return await self.begin(Study(game.new(options_of(game, message.get("options")))))
+        return await self.begin(page, Study(game.new(options_of(game, message.get("options")))))
 
     async def _load(self, page: Connection, message: Message) -> Any:
         """A record as text that was pasted, or as the bytes of a file in Base64."""
         record = record_in(message)
-        return await self.begin(await self._thinking.run(page, lambda: read_study(record)))
+        return await self.begin(page, await self._thinking.run(page, lambda: read_study(record)))
 
     async def _choose(self, page: Connection, message: Message) -> Any:
         """Another game of the file, as a study of its own."""
-        session, number = await self.session(message), field(message, "game", int)
+        session, number = await self.session(page, message), field(message, "game", int)
         source = session.study.source
         if source is None:
             raise ValueError("this study has one game")
-        return await self.begin(await self._thinking.run(page, lambda: read_study(replace(source, game=number))))
+        return await self.begin(page, await self._thinking.run(page, lambda: read_study(replace(source, game=number))))
 
     async def _game(self, page: Connection, message: Message) -> Any:
         name = field(message, "game", str)
-        played = await asyncio.to_thread(self._stored.load, name)
-        return await self.begin(await asyncio.to_thread(study_of, played.state, names_of(played)))
+        played = await self._thinking.run(page, lambda: self._stored.load(name))
+        return await self.begin(page, await self._thinking.run(page, lambda: study_of(played.state, names_of(played))))
 
-    async def begin(self, study: Study) -> Any:
+    async def begin(self, page: Connection, study: Study) -> Any:
         """Open a session for a study and keep it; what a page is answered."""
-        session = await asyncio.to_thread(lambda: self._session_of(_with_source(study), new_id()))
+        session = await self._thinking.run(page, lambda: self._session_of(_with_source(study), new_id()))
         self._put(session)
         await asyncio.to_thread(self._kept.save, session.id, session.study)
         await asyncio.to_thread(self._kept.drop_oldest)
@@ -181,7 +181,7 @@ class StudySessions:
         await asyncio.to_thread(self._kept.save, session.id, session.study)
 
     async def _open(self, page: Connection, message: Message) -> Any:
-        session = await self.session(message)
+        session = await self.session(page, message)
         self._subscribers.join(page, session)
         session.want(page)
         for topic in ("study", "position", "analysis", "graph"):
@@ -205,14 +205,14 @@ class StudySessions:
     # ----------------------------------------------------------------------------------------- walking
 
     async def _go(self, page: Connection, message: Message) -> Any:
-        session = await self.session(message)
+        session = await self.session(page, message)
         number = field(message, "node", int)
         session.study.node(number)
         self._show(session, number)
         return {}
 
     async def _play(self, page: Connection, message: Message) -> Any:
-        session = await self.session(message)
+        session = await self.session(page, message)
         before = len(session.study.nodes)
         check_weight(session.weight)
         number = session.study.play(field(message, "node", int), field(message, "move", str))
@@ -234,7 +234,7 @@ class StudySessions:
 
     async def _analyse(self, page: Connection, message: Message) -> Any:
         """Turn the analysis of the position shown on, by a spec, or off."""
-        session = await self.session(message)
+        session = await self.session(page, message)
         session.want(page)
         spec = field(message, "spec", str)
         session.spec = analyst_spec(spec) if spec else ""
@@ -271,7 +271,7 @@ class StudySessions:
 
     async def _whole(self, page: Connection, message: Message) -> Any:
         """Analyse every position of the main line in the background, or stop doing so (no visits)."""
-        session = await self.session(message)
+        session = await self.session(page, message)
         visits = field(message, "visits", int)
         if not 0 <= visits <= _MOST_PER_MOVE:
             raise ValueError(f"{visits} visits for each position are not possible: give 1 to {_MOST_PER_MOVE}")
@@ -307,7 +307,8 @@ class StudySessions:
         session.tell("graph", _graph(session))
 
     async def _export(self, page: Connection, message: Message) -> Any:
-        name, data = await asyncio.to_thread((await self.session(message)).study.write)
+        study = (await self.session(page, message)).study
+        name, data = await self._thinking.run(page, study.write)
         return {"name": name, "data": base64.b64encode(data).decode()}
 
 
