@@ -200,12 +200,15 @@ def learn_alphago(
 
     >>> import tempfile
     >>> import tengen
-    >>> tiny = {"policy": "go5", "fast": "fast9", "updates": 0, "value_games": 40, "value_passes": 1.0}
+    >>> tiny = {"size": 3, "komi": 0.5, "teacher": "random", "teacher_games": 80, "positions": 256, "value_games": 40}
+    >>> tiny |= {"network": "residual:blocks=1,filters=4,value=yes", "match_games": 2, "ablation_games": 0}
     >>> with tempfile.TemporaryDirectory() as run:
-    ...     figures = tengen.learn_alphago("go5", run, workers=1, ablation_games=0, **tiny)
+    ...     figures = tengen.learn_alphago("go5", run, updates=0, workers=1, **tiny)
     ...     model = tengen.load_model(f"{run}/alphago.safetensors")
-    >>> list(figures), model.card.size
-    (['value'], 5)
+    >>> list(figures)
+    ['records', 'policy', 'fast policy', 'value']
+    >>> model.card.size
+    3
     """
     from tengen.learn.distributed import find_device
     from tengen.learn.game_report import write_alphago_report
