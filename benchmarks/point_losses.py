@@ -9,12 +9,13 @@ records are games that two agents of Tengen play first.
 
 import argparse
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 import tengen
-from tengen.agents.analysis import Analyst
+from tengen.agents.analysis import Analysis, Analyst
 from tengen.games.go.sgf import read_sgf, write_sgf
 from tengen.serve.review import review
 
@@ -25,6 +26,9 @@ def main() -> None:
     parser.add_argument("records", nargs="*", type=Path)
     parser.add_argument("--agent", action="append", default=[])
     parser.add_argument("--visits", type=int, default=100)
+    parser.add_argument(
+        "--own-every", type=int, default=0, help="in every so many positions, the agent's own move, too"
+    )
     parser.add_argument("--make", type=int, default=0, help="play so many games instead")
     parser.add_argument("--player", default="alphago:alphago9,sims=400,temperature=0.3")
     parser.add_argument("--out", type=Path, default=Path("build/games"))
@@ -35,6 +39,12 @@ def main() -> None:
         agent = tengen.load_agent(spec, seed=1)
         if not isinstance(agent, Analyst):
             raise SystemExit(f"{spec} does not analyse")
+        if given.own_every:
+            every = given.own_every
+            pairs = [pair for path in given.records for pair in own_and_played(agent, path, given.visits, every)]
+            print(summary(f"{spec}, its own move", [own for own, _ in pairs]), flush=True)
+            print(summary(f"{spec}, the move played", [played for _, played in pairs]), flush=True)
+            continue
         losses = [loss for path in given.records for loss in losses_of(agent, path, given.visits)]
         print(summary(spec, losses), flush=True)
 
@@ -52,6 +62,29 @@ def losses_of(agent: Analyst, record: Path, visits: int) -> list[float]:
     """What each move of a game cost the player who made it, by the scores of the positions before and after."""
     *_, found = review(agent, read_sgf(record.read_bytes()).state, visits)
     return found.point_losses()
+
+
+def own_and_played(agent: Analyst, record: Path, visits: int, every: int) -> list[tuple[float, float]]:
+    """In every so many positions, what the agent's own best move costs by its scores, and what the played one does."""
+
+    def score_of(state: tengen.go.State) -> Analysis:
+        *_, last = agent.analyse(state, visits=visits, interval=math.inf)
+        return last
+
+    states: list[tengen.go.State] = []
+    here: tengen.go.State | None = read_sgf(record.read_bytes()).state
+    while here is not None:
+        states.insert(0, here)
+        here = here.previous
+    found = []
+    for before, after in list(pairwise(states))[3::every]:
+        known = score_of(before)
+        if after.is_over or not known.moves or min(known.moves[0].move, after.last_move or 0) < 0:
+            continue
+        scores = [score_of(state).score for state in (before.play(known.moves[0].move), after)]
+        if known.score is not None and None not in scores:
+            found.append((known.score + scores[0], known.score + scores[1]))  # type: ignore[operator]
+    return found
 
 
 def summary(spec: str, losses: list[float]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tengen import _processes
-from tengen._processes import end_all, end_group, exit_on_termination, remember
+from tengen._processes import _IN_BACKGROUND, end_all, end_group, exit_on_termination, remember
 
 WITH_CHILD = """import signal, subprocess, sys
 subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
@@ -83,3 +83,22 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert not failed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tell")
+def test_an_engine_ends_with_the_shell_that_it_was_started_by() -> None:
+    ready = "exit_on_termination(); end_with_shell(); print(1, flush=True); signal.pause()"
+    code = f"import signal; from tengen._processes import end_with_shell, exit_on_termination; {ready}"
+    with subprocess.Popen(f"{sys.executable} -c '{code}' 2>&1; true", shell=True, stdout=subprocess.PIPE) as shell:
+        assert shell.stdout is not None and shell.stdout.readline() == b"1\n"
+        shell.terminate()  # as KaTrain does, which then waits for the end of the output
+        assert shell.stdout.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("command", "is_in_background"),
+    [("tengen gtp", False), ("tengen gtp 2>&1", False), ("a && tengen gtp", False), ("tengen gtp &>log", False),
+     ("tengen gtp &", True), ("tengen gtp <in >out & wait", True)],
+)  # fmt: skip
+def test_commands_for_which_a_shell_does_not_wait_are_known(command: str, is_in_background: bool) -> None:
+    assert (_IN_BACKGROUND.search(command) is not None) == is_in_background

@@ -1,14 +1,21 @@
 """Programs that this process has started, so that they can be ended together with it, however it ends."""
 
 import contextlib
+import ctypes
 import os
+import re
 import signal
 import subprocess
 import threading
+from pathlib import Path
 from types import FrameType
 
 _started: set["subprocess.Popen[bytes]"] = set()
 _lock = threading.Lock()
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
+_IN_BACKGROUND = re.compile(r"(?<![&>])&(?![&>])")  # a command for which the shell does not wait
+_PR_SET_PDEATHSIG = 1
 
 
 def remember(process: "subprocess.Popen[bytes]") -> None:
@@ -36,6 +43,23 @@ def exit_on_termination() -> None:
     """Let SIGTERM end this process as Ctrl-C does, with all that it has started."""
     with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, _terminate)
+
+
+def end_with_shell() -> None:
+    """If this process is what a shell was started for (`sh -c COMMAND`), let it end when the shell is ended.
+
+    KaTrain starts engines so, ends the shell, and waits for the engine. Linux alone can tell.
+    """
+    shell = os.getppid()
+    try:
+        words = Path(f"/proc/{shell}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return
+    if Path(words[0]).name not in _SHELLS or words[1:2] != ["-c"] or _IN_BACKGROUND.search(words[2]):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != shell:  # it was ended just before
+        raise SystemExit(128 + signal.SIGTERM)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MOST_MOVES = 10  # of a position that are asked about
 _LONGEST_ASKED = 8  # positions of a line that are asked about
 _MOST_REMEMBERED = 2000  # positions
-_PLAYOUT_POINTS, _FEWEST_PLAYOUTS = 8100, 24  # playouts of a position: 100 on 9x9, 24 on 19x19
+_PLAYOUTS, _PLAYOUTS_PER_POINT = 60, 0.5  # of a position: 100 on 9x9, 240 on 19x19, where results spread far more
 
 Ownership = NDArray[np.float32]
 """float32[N * N]: 1 where a point will be the player's who is to move in the position analysed, -1 where it won't."""
@@ -76,10 +76,10 @@ class PlayoutOwnership:
     knows_moves = False
 
     def of(self, states: Sequence[go.State]) -> NDArray[np.float32]:
-        """One after another; fewer playouts on large boards, where they are longer and have more points."""
+        """One after another. The sum over the board has a standard error of about 3 points on 9x9 and 6 on 19x19."""
         found = []
         for state in states:
-            playouts = max(_FEWEST_PLAYOUTS, _PLAYOUT_POINTS // state.size**2)
+            playouts = round(_PLAYOUTS + _PLAYOUTS_PER_POINT * state.size**2)
             found.append(playout_ownership(state, playouts) * (1 if state.to_play == BLACK else -1))
         return np.array(found, np.float32)
 

@@ -7,6 +7,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
+from tengen._processes import end_with_shell
 from tengen.cli.options import DoubleStep, Komi, Rules, Size, choose_options, formerly, given_options
 from tengen.cli.progress import say_when_compiling
 
@@ -82,6 +83,7 @@ def gtp(
     When the program keeps a clock, moves are kept within it.
     """
     say_when_compiling()
+    end_with_shell()
 
     from tengen.agents.registry import load_agent
     from tengen.games.go.game import GAME
@@ -112,6 +114,7 @@ def uci(
     is for people.
     """
     say_when_compiling()
+    end_with_shell()
 
     from tengen.agents.registry import load_agent, read_spec
     from tengen.games.microchess.game import GAME
@@ -151,6 +154,7 @@ def analysis(
     of one query or of many, are searched at a time. The end of the input ends it, once all is answered.
     """
     say_when_compiling()
+    end_with_shell()
 
     from tengen.agents.registry import load_analyst
     from tengen.serve.kata import KataServer
