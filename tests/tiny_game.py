@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from tengen.games.batch import BatchedGame
 from tengen.games.game import Game
-from tengen.games.state import FIRST, RESIGN, Options, other_player
+from tengen.games.state import FIRST, RESIGN, AnyState, Options, other_player
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class NimOptions(Options):
     matches: int = 7
 
 
-@dataclass(frozen=True)
-class NimState:
+@dataclass(frozen=True, eq=False)
+class NimState(AnyState):
     """A heap of matches; a move is how many to take."""
 
     left: int
@@ -70,6 +70,12 @@ class NimState:
 
     def move_of(self, action: int) -> int:
         return action + 1
+
+    def _facts(self) -> tuple[Any, ...]:
+        return self.start, self.move_number, self.last_move
+
+    def _start(self) -> int:
+        return self.start
 
     def __str__(self) -> str:
         return "|" * self.left or "-"

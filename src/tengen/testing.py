@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tengen.agents.own import AgentLike, own_agent
@@ -25,7 +24,7 @@ from tengen.encode.encoder import Encoder
 from tengen.encode.game_spec import GameSpec
 from tengen.games.batch import BatchedGame
 from tengen.games.game import AnyGame, Record, game_of, get_game
-from tengen.games.kernels import key, playout
+from tengen.games.kernels import kernel, key, playout
 from tengen.games.state import FIRST, RESIGN, SECOND, Options, other_player
 
 __all__ = ["check_agent", "check_encoder", "check_game", "check_network"]
@@ -326,11 +325,11 @@ def _check(holds: object, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-@njit
+@kernel
 def _key_of(games, i):  # type: ignore[no-untyped-def]
     return key(games, i)
 
 
-@njit
+@kernel
 def _play_out(games, i, legal, state):  # type: ignore[no-untyped-def]
     return playout(games, i, legal, state)

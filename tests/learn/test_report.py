@@ -91,7 +91,7 @@ def test_without_its_games_it_tells_so(run: Path, tmp_path: Path) -> None:
 
 def test_before_the_first_validation_there_is_a_report_too(tmp_path: Path) -> None:
     RunDirectory(tmp_path, {"data": "x"}).close()
-    assert "No validation yet" in write_report(tmp_path).read_text()
+    assert "Nothing has been measured yet" in write_report(tmp_path).read_text()
 
 
 def test_no_run_is_told(tmp_path: Path) -> None:

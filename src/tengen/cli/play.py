@@ -148,7 +148,7 @@ def _bots(game: "AnyGame", color: str | None, opponent: str) -> list[int]:
     return [FIRST, SECOND] if side == "none" else [other_player(sides.get(side or "", FIRST))]
 
 
-def _warm_up(agent: "Agent | None", state: AnyState) -> None:
+def _warm_up(agent: "Agent | None", state: "AnyState") -> None:
     """Use what the first moves use, so that it is loaded or compiled before them; counting waits for the end."""
     from tengen.agents.gtp import GtpEngine
 
