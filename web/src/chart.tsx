@@ -23,7 +23,18 @@ export interface ChartProps {
 
 const WIDTH = 600;
 
-export function Chart({ lines, height = 150, low, high, middle, at, marks = [], onChoose, show = short, label }: ChartProps) {
+export function Chart({
+  lines,
+  height = 150,
+  low,
+  high,
+  middle,
+  at,
+  marks = [],
+  onChoose,
+  show = short,
+  label,
+}: ChartProps) {
   const [hover, setHover] = useState<number | null>(null);
   const svg = useRef<SVGSVGElement>(null);
   const all = lines.flatMap((line) => line.points);
@@ -56,7 +67,12 @@ export function Chart({ lines, height = 150, low, high, middle, at, marks = [], 
         {middle !== undefined && <line class="middle" x1="0" x2={WIDTH} y1={py(middle)} y2={py(middle)} />}
         {lines.map((line) => (
           <g key={line.name} class={`line ${line.tone}`}>
-            {line.tone === "first" && <path class="area" d={`${path(line.points, px, py)}L${px(line.points.at(-1)?.[0] ?? 0)} ${py(floor)}L${px(line.points[0]?.[0] ?? 0)} ${py(floor)}Z`} />}
+            {line.tone === "first" && (
+              <path
+                class="area"
+                d={`${path(line.points, px, py)}L${px(line.points.at(-1)?.[0] ?? 0)} ${py(floor)}L${px(line.points[0]?.[0] ?? 0)} ${py(floor)}Z`}
+              />
+            )}
             <path class="stroke" d={path(line.points, px, py)} />
           </g>
         ))}
@@ -76,8 +92,13 @@ export function Chart({ lines, height = 150, low, high, middle, at, marks = [], 
       <figcaption>
         <span>{hover === null ? `${show(floor)} – ${show(top)}` : String(hover)}</span>
         {lines.map((line) => {
-          const point = line.points.find(([x]) => x === (hover ?? at)) ?? (hover === null ? line.points.at(-1) : undefined);
-          return <span key={line.name} class={`legend ${line.tone}`}>{line.name} {point ? show(point[1]) : ""}</span>;
+          const point =
+            line.points.find(([x]) => x === (hover ?? at)) ?? (hover === null ? line.points.at(-1) : undefined);
+          return (
+            <span key={line.name} class={`legend ${line.tone}`}>
+              {line.name} {point ? show(point[1]) : ""}
+            </span>
+          );
         })}
       </figcaption>
     </figure>

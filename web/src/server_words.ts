@@ -1,4 +1,5 @@
 // Sentences of the server in Korean. Each is a pattern of the English one; $1, $2, ... are what it has in those places.
+// prettier-ignore
 const sentences: [RegExp, string][] = [
   // games and boards
   [/^(\d+)x\d+, ([a-z-]+) rules, komi ([-\d.]+)(?:, (\d+) handicap stones)?$/, "$1×$1, $2 규칙, 덤 $3, 접바둑 $4"],

@@ -1,71 +1,125 @@
 // Before a game: what to play, against whom; and the games that were played here.
 import { useEffect, useState } from "preact/hooks";
 import { ClockChoice, NO_CLOCK, timeControl } from "./clock";
-import { type Catalogue, type GameInfo, type OpponentInfo } from "./shapes";
+import {
+  type Actions,
+  type Catalogue,
+  type GameInfo,
+  type GivenRecord,
+  type ListedGame,
+  type OpponentInfo,
+} from "./messages";
 import { ask, useConnected } from "./talk";
 import { fromServer, of, t, type Word } from "./words";
 
-type Choice = Record<string, string | number | boolean>;
-interface Listed {
-  id: string;
-  game: string;
-  about: string;
-  players: [string, string];
-  specs: [string, string];
-  moves: number;
-  result: string;
-  touched: number;
-}
+/** Options of a game by name, those that differ from what is usual. */
+export type Choice = Record<string, string | number | boolean>;
 
 export function levelName(key: string): string {
   return key.startsWith("spec:") ? key.slice(5) : of("level", key);
 }
 
 /** The options of a game, to be filled in; `given` has those that differ from what is usual. */
-export function GameOptions({ game, given, onChange }: { game: GameInfo; given: Choice; onChange: (given: Choice) => void }) {
+export function GameOptions({
+  game,
+  given,
+  onChange,
+}: {
+  game: GameInfo;
+  given: Choice;
+  onChange: (given: Choice) => void;
+}) {
   const set = (name: string, value: string | number | boolean) => onChange({ ...given, [name]: value });
-  if (game.rules === undefined) {
+  if (game.go === undefined) {
     return (
       <>
         {game.options.map((option) => (
           <Field key={option.name} label={word(option.name)}>
             {option.kind === "bool" ? (
-              <input type="checkbox" checked={(given[option.name] ?? option.default) === true} onChange={(e) => set(option.name, e.currentTarget.checked)} />
+              <input
+                type="checkbox"
+                checked={(given[option.name] ?? option.default) === true}
+                onChange={(e) => set(option.name, e.currentTarget.checked)}
+              />
             ) : option.choices.length ? (
-              <Select value={String(given[option.name] ?? option.default)} choices={option.choices.map((name) => [name, of("rules", name)])} onChange={(value) => set(option.name, value)} />
+              <Select
+                value={String(given[option.name] ?? option.default)}
+                choices={option.choices.map((name) => [name, of("rules", name)])}
+                onChange={(value) => set(option.name, value)}
+              />
             ) : (
-              <input value={String(given[option.name] ?? option.default ?? "")} onChange={(e) => set(option.name, e.currentTarget.value)} />
+              <input
+                value={String(given[option.name] ?? option.default ?? "")}
+                onChange={(e) => set(option.name, e.currentTarget.value)}
+              />
             )}
           </Field>
         ))}
       </>
     );
   }
-  const rules = game.rules.find((one) => one.name === (given.rules ?? "chinese"))!;
-  const size = Number(given.size ?? rules.size);
-  const most = game.handicaps?.[String(size)] ?? 0;
-  const usual = given.handicap ? 0.5 : size === 5 ? 3.5 : rules.komi;
+  const { go, rules, size, most, usual } = goForm(game, given);
   return (
     <>
       <Field group label={t("size")}>
         <div class="segments">
-          {[5, 7, 9, 13, 19].map((n) => (
-            <button type="button" key={n} aria-pressed={n === size} onClick={() => onChange({ ...without(given, "komi", "handicap"), size: n })}>{n}×{n}</button>
+          {go.sizes.map((n) => (
+            <button
+              type="button"
+              key={n}
+              aria-pressed={n === size}
+              onClick={() => onChange({ ...without(given, "komi", "handicap"), size: n })}
+            >
+              {n}×{n}
+            </button>
           ))}
-          <input type="number" aria-label={t("size")} min="2" max="25" value={size} onChange={(e) => onChange({ ...without(given, "komi", "handicap"), size: clamp(e.currentTarget.valueAsNumber, 2, 25, 9) })} />
+          <input
+            type="number"
+            aria-label={t("size")}
+            min={go.smallest}
+            max={go.largest}
+            value={size}
+            onChange={(e) =>
+              onChange({
+                ...without(given, "komi", "handicap"),
+                size: clamp(e.currentTarget.valueAsNumber, go.smallest, go.largest, go.size),
+              })
+            }
+          />
         </div>
       </Field>
       <Field label={t("rules")}>
-        <Select value={rules.name} choices={game.rules.map((one) => [one.name, of("rules", one.name)])} onChange={(name) => onChange({ ...without(given, "komi", "size"), rules: name, ...(name === "simple-go" ? { size: 5 } : { size }) })} />
+        <Select
+          value={rules.name}
+          choices={game.rules!.map((one) => [one.name, of("rules", one.name)])}
+          onChange={(name) =>
+            onChange({
+              ...without(given, "komi", "size"),
+              rules: name,
+              size: game.rules!.find((one) => one.name === name && one.size !== go.size)?.size ?? size,
+            })
+          }
+        />
       </Field>
       <div class="pair">
         <Field label={t("komi")}>
-          <input type="number" step="0.5" value={Number(given.komi ?? usual)} onChange={(e) => set("komi", clamp(e.currentTarget.valueAsNumber, -100, 100, usual))} />
+          <input
+            type="number"
+            step="0.5"
+            value={Number(given.komi ?? usual)}
+            onChange={(e) => set("komi", clamp(e.currentTarget.valueAsNumber, -100, 100, usual))}
+          />
         </Field>
         <Field label={t("handicap")}>
           <Select
             value={String(given.handicap ?? 0)}
-            choices={[["0", t("none")], ...Array.from({ length: Math.max(0, most - 1) }, (_, i): [string, string] => [String(i + 2), String(i + 2)])]}
+            choices={[
+              ["0", t("none")],
+              ...Array.from({ length: Math.max(0, most - 1) }, (_, i): [string, string] => [
+                String(i + 2),
+                String(i + 2),
+              ]),
+            ]}
             onChange={(value) => onChange({ ...without(given, "komi"), handicap: Number(value) })}
           />
         </Field>
@@ -74,20 +128,49 @@ export function GameOptions({ game, given, onChange }: { game: GameInfo; given: 
   );
 }
 
-/** What the server is asked for: the usual komi of 5x5 is not the rule set's. */
+/** What a form for Go shows: the rules, the size, the most handicap stones, and the komi that is usual with all this. */
+function goForm(game: GameInfo, given: Choice) {
+  const go = game.go!;
+  const name = given.rules ?? game.options.find((option) => option.name === "rules")?.default;
+  const rules = game.rules!.find((one) => one.name === name) ?? game.rules![0];
+  const size = Number(given.size ?? rules.size);
+  const usual = given.handicap ? go.handicapKomi : (go.komi[String(size)] ?? rules.komi);
+  return { go, rules, size, most: go.handicaps[String(size)] ?? 0, usual };
+}
+
+/** The choice that a form begins with. */
+export function usualChoice(catalogue: Catalogue, name: string): Choice {
+  const go = catalogue.games.find((one) => one.name === name)?.go;
+  return go === undefined ? {} : { size: go.size };
+}
+
+/** What the server is asked for: the komi that the form shows. */
 export function asOptions(game: GameInfo, given: Choice): Choice {
-  if (game.rules === undefined) return given;
-  const small = Number(given.size) === 5 && given.komi === undefined && !given.handicap;
-  return small ? { ...given, komi: 3.5 } : given;
+  return game.go === undefined ? given : { ...given, komi: given.komi ?? goForm(game, given).usual };
 }
 
 /** Which game, and how. */
-export function GameChoice({ catalogue, game, given, onChange }: { catalogue: Catalogue; game: GameInfo; given: Choice; onChange: (name: string, given: Choice) => void }) {
+export function GameChoice({
+  catalogue,
+  game,
+  given,
+  onChange,
+}: {
+  catalogue: Catalogue;
+  game: GameInfo;
+  given: Choice;
+  onChange: (name: string, given: Choice) => void;
+}) {
   return (
     <>
       <div class="segments wide" role="group" aria-label={t("game")}>
         {catalogue.games.map((one) => (
-          <button type="button" key={one.name} aria-pressed={one === game} onClick={() => onChange(one.name, one.name === "go" ? { size: 9 } : {})}>
+          <button
+            type="button"
+            key={one.name}
+            aria-pressed={one === game}
+            onClick={() => onChange(one.name, usualChoice(catalogue, one.name))}
+          >
             {of("game", one.name) === one.name ? one.title : of("game", one.name)}
           </button>
         ))}
@@ -111,10 +194,24 @@ export function playerKey({ level, spec }: Player): string {
 
 /** A player that can play here: levels differ from game to game. */
 export function possible(player: Player, levels: OpponentInfo[]): Player {
-  return levels.length === 0 || ["human", "spec", ...levels.map((one) => one.key)].includes(player.level) ? player : { ...player, level: "casual" };
+  return levels.length === 0 || ["human", "spec", ...levels.map((one) => one.key)].includes(player.level)
+    ? player
+    : { ...player, level: "casual" };
 }
 
-export function PlayerChoice({ label, player, levels, human = false, onChange }: { label: string; player: Player; levels: OpponentInfo[]; human?: boolean; onChange: (player: Player) => void }) {
+export function PlayerChoice({
+  label,
+  player,
+  levels,
+  human = false,
+  onChange,
+}: {
+  label: string;
+  player: Player;
+  levels: OpponentInfo[];
+  human?: boolean;
+  onChange: (player: Player) => void;
+}) {
   const info = levels.find((one) => one.key === player.level);
   const people: [string, string][] = human ? [["human", t("level.human")]] : [];
   return (
@@ -122,42 +219,80 @@ export function PlayerChoice({ label, player, levels, human = false, onChange }:
       <Field label={label}>
         <Select
           value={player.level}
-          choices={[...people, ...levels.map((one): [string, string] => [one.key, levelName(one.key) + (one.rating === null ? "" : ` · ${one.rating}`)]), ["spec", t("bySpec")]]}
+          choices={[
+            ...people,
+            ...levels.map((one): [string, string] => [
+              one.key,
+              levelName(one.key) + (one.rating === null ? "" : ` · ${one.rating}`),
+            ]),
+            ["spec", t("bySpec")],
+          ]}
           onChange={(level) => onChange({ ...player, level })}
         />
       </Field>
       {player.level === "spec" && (
-        <Field label={t("spec")}><input class="mono" value={player.spec} maxLength={200} spellcheck={false} onChange={(e) => onChange({ ...player, spec: e.currentTarget.value })} /></Field>
+        <Field label={t("spec")}>
+          <input
+            class="mono"
+            value={player.spec}
+            maxLength={200}
+            spellcheck={false}
+            onChange={(e) => onChange({ ...player, spec: e.currentTarget.value })}
+          />
+        </Field>
       )}
-      {info && <p class="about-level"><code>{info.spec}</code>{info.rating !== null && <> · {t("ratingHere")} {info.rating}</>}{info.measured && <> · {info.measured}</>}</p>}
+      {info && (
+        <p class="about-level">
+          <code>{info.spec}</code>
+          {info.rating !== null && (
+            <>
+              {" "}
+              · {t("ratingHere")} {info.rating}
+            </>
+          )}
+          {info.measured && <> · {info.measured}</>}
+        </p>
+      )}
     </>
   );
 }
 
 /** A form that is kept in the browser: the game with its options, and who can play it. */
 export function useGameForm<Rest extends object>(catalogue: Catalogue, key: string, usual: Rest) {
-  const [form, setForm] = useState<{ game: string; given: Choice } & Rest>({ game: "go", given: { size: 9 }, ...usual, ...JSON.parse(localStorage.getItem(key) ?? "{}") });
+  const [form, setForm] = useState<{ game: string; given: Choice } & Rest>({
+    game: "go",
+    given: usualChoice(catalogue, "go"),
+    ...usual,
+    ...JSON.parse(localStorage.getItem(key) ?? "{}"),
+  });
   const [levels, setLevels] = useState<OpponentInfo[]>([]);
   const [problem, setProblem] = useState("");
-  const game = catalogue.games.find((one) => one.name === form.game) ?? catalogue.games.find((one) => one.name === "go")!;
+  const game =
+    catalogue.games.find((one) => one.name === form.game) ?? catalogue.games.find((one) => one.name === "go")!;
   const options = asOptions(game, form.given);
-  useEffect(() => localStorage.setItem(key, JSON.stringify(form)), [form]);
+  const asked = JSON.stringify({ game: game.name, options });
+  useEffect(() => localStorage.setItem(key, JSON.stringify(form)), [key, form]);
   useEffect(() => {
     let stale = false;
-    ask<OpponentInfo[]>("play.opponents", { game: game.name, options }).then(
+    ask("play.opponents", JSON.parse(asked) as Actions["play.opponents"]["asks"]).then(
       (found) => !stale && (setLevels(found), setProblem("")),
       (error: Error) => !stale && setProblem(error.message),
     );
     return () => void (stale = true);
-  }, [game.name, JSON.stringify(options)]);
+  }, [asked]);
   const set = (changed: Partial<typeof form>) => setForm((now) => ({ ...now, ...changed }));
   return { form, set, game, options, levels, problem, setProblem };
 }
 
 export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id: string) => void }) {
-  const { form, set, game, options, levels, problem, setProblem } = useGameForm(catalogue, "setup", { side: "1", level: "beginner", spec: "uct:playouts=1000", clock: NO_CLOCK });
-  const [games, setGames] = useState<Listed[] | null>(null);
-  useConnected(() => void ask<Listed[]>("play.list").then(setGames, () => setGames([])), []);
+  const { form, set, game, options, levels, problem, setProblem } = useGameForm(catalogue, "setup", {
+    side: "1",
+    level: "beginner",
+    spec: "uct:playouts=1000",
+    clock: NO_CLOCK,
+  });
+  const [games, setGames] = useState<ListedGame[] | null>(null);
+  useConnected(() => void ask("play.list", {}).then(setGames, () => setGames([])));
 
   const opponent = possible(form, levels);
   const watching = form.side === "watch" && opponent.level !== "human";
@@ -166,30 +301,63 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
     if (other === "human") return ["human", "human"];
     return watching ? [other, other] : form.side === "1" ? ["human", other] : [other, "human"];
   }
-  const begin = (action: string, fields: Record<string, unknown>) =>
-    ask<{ id: string }>(action, { ...fields, players: players(), clock: watching ? null : timeControl(form.clock) }).then(({ id }) => onGame(id), (error: Error) => setProblem(error.message));
+  const sides = () => ({ players: players(), clock: watching ? null : timeControl(form.clock) });
+  const begin = (asked: Promise<{ id: string }>) =>
+    void asked.then(
+      ({ id }) => onGame(id),
+      (error: Error) => setProblem(error.message),
+    );
 
   return (
     <main class="setup">
-      <form class="card" onSubmit={(event) => { event.preventDefault(); void begin("play.new", { game: game.name, options }); }}>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          begin(ask("play.new", { game: game.name, options, ...sides() }));
+        }}
+      >
         <h2>{t("newGame")}</h2>
-        <GameChoice catalogue={catalogue} game={game} given={form.given} onChange={(name, given) => set({ game: name, given })} />
-        <PlayerChoice label={t("opponent")} player={opponent} levels={levels} human onChange={({ level, spec }) => set({ level, spec })} />
+        <GameChoice
+          catalogue={catalogue}
+          game={game}
+          given={form.given}
+          onChange={(name, given) => set({ game: name, given })}
+        />
+        <PlayerChoice
+          label={t("opponent")}
+          player={opponent}
+          levels={levels}
+          human
+          onChange={({ level, spec }) => set({ level, spec })}
+        />
         {opponent.level !== "human" && (
           <Field group label={t("yourSide")}>
             <div class="segments wide">
-              {[["1", of("player", game.players[0])], ["2", of("player", game.players[1])], ["watch", t("watch")]].map(([key, text]) => (
-                <button type="button" key={key} aria-pressed={form.side === key} onClick={() => set({ side: key })}>{text}</button>
+              {[
+                ["1", of("player", game.players[0])],
+                ["2", of("player", game.players[1])],
+                ["watch", t("watch")],
+              ].map(([key, text]) => (
+                <button type="button" key={key} aria-pressed={form.side === key} onClick={() => set({ side: key })}>
+                  {text}
+                </button>
               ))}
             </div>
           </Field>
         )}
         {!watching && <ClockChoice form={form.clock} onChange={(clock) => set({ clock })} />}
-        {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
-        <button class="primary" type="submit">{t("start")}</button>
+        {problem && (
+          <p class="problem" role="alert">
+            {fromServer(problem)}
+          </p>
+        )}
+        <button class="primary" type="submit">
+          {t("start")}
+        </button>
       </form>
       <div class="column">
-        <OpenRecord onRecord={(record) => void begin("play.load", record)} />
+        <OpenRecord onRecord={(record) => begin(ask("play.load", { ...record, ...sides() }))} />
         <section class="card">
           <h2>{t("recentGames")}</h2>
           {games?.length === 0 && <p class="quiet">{t("noGames")}</p>}
@@ -198,9 +366,23 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
               <li key={one.id}>
                 <a href={`#/play/${one.id}`}>
                   <strong>{fromServer(one.about)}</strong>
-                  <span>{one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} · {one.moves} {t("moves").toLowerCase()}{one.result && ` · ${fromServer(one.result)}`}</span>
+                  <span>
+                    {one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} ·{" "}
+                    {one.moves} {t("moves").toLowerCase()}
+                    {one.result && ` · ${fromServer(one.result)}`}
+                  </span>
                 </a>
-                <button class="quiet-button" aria-label={`${t("remove")}: ${fromServer(one.about)}`} onClick={() => void ask("play.remove", { id: one.id }).then(() => setGames(games.filter((other) => other.id !== one.id)))}>✕</button>
+                <button
+                  class="quiet-button"
+                  aria-label={`${t("remove")}: ${fromServer(one.about)}`}
+                  onClick={() =>
+                    void ask("play.remove", { id: one.id }).then(() =>
+                      setGames(games.filter((other) => other.id !== one.id)),
+                    )
+                  }
+                >
+                  ✕
+                </button>
               </li>
             ))}
           </ul>
@@ -211,9 +393,6 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
 }
 
 const LARGEST = 700_000; // bytes of a record: in Base64 a message has a third more
-
-/** Text that was pasted, or the bytes of a file in Base64: the server knows more encodings than a browser guesses. */
-export type GivenRecord = { record: string } | { data: string };
 
 function isTooLarge(text: string): boolean {
   return text.length > LARGEST || new TextEncoder().encode(text).length > LARGEST;
@@ -239,34 +418,100 @@ export function OpenRecord({ onRecord }: { onRecord: (record: GivenRecord) => vo
   return (
     <section
       class={`card drop ${over ? "over" : ""}`}
-      onDragOver={(e) => { e.preventDefault(); setOver(true); }}
+      onDragOver={(e) => {
+        e.preventDefault();
+        setOver(true);
+      }}
       onDragLeave={() => setOver(false)}
-      onDrop={(e) => { e.preventDefault(); setOver(false); read(e.dataTransfer?.files[0]); }}
+      onDrop={(e) => {
+        e.preventDefault();
+        setOver(false);
+        read(e.dataTransfer?.files[0]);
+      }}
     >
       <h2>{t("load")}</h2>
       <p class="quiet">{t("loadHint")}</p>
-      <textarea aria-label={t("loadHint")} rows={2} spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} placeholder="(;GM[1]SZ[9]…)" />
+      <textarea
+        aria-label={t("loadHint")}
+        rows={2}
+        spellcheck={false}
+        value={text}
+        onInput={(e) => setText(e.currentTarget.value)}
+        placeholder="(;GM[1]SZ[9]…)"
+      />
       <div class="row">
         <label class="button">
           {t("load")}…
-          <input type="file" class="unseen" accept=".sgf,.pgn,.json,text/plain" onChange={(e) => read(e.currentTarget.files?.[0])} />
+          <input
+            type="file"
+            class="unseen"
+            accept=".sgf,.pgn,.json,text/plain"
+            onChange={(e) => read(e.currentTarget.files?.[0])}
+          />
         </label>
-        <button type="button" disabled={!text.trim()} onClick={() => { const large = isTooLarge(text); setProblem(large ? t("tooLarge") : ""); if (!large) onRecord({ record: text }); }}>{t("goOn")}</button>
+        <button
+          type="button"
+          disabled={!text.trim()}
+          onClick={() => {
+            const large = isTooLarge(text);
+            setProblem(large ? t("tooLarge") : "");
+            if (!large) onRecord({ record: text });
+          }}
+        >
+          {t("goOn")}
+        </button>
       </div>
-      {problem && <p class="problem" role="alert">{fromServer(problem)}</p>}
+      {problem && (
+        <p class="problem" role="alert">
+          {fromServer(problem)}
+        </p>
+      )}
     </section>
   );
 }
 
-export function Field({ label, group = false, children }: { label: string; group?: boolean; children: preact.ComponentChildren }) {
-  if (group) return <div class="field" role="group" aria-label={label}><span>{label}</span>{children}</div>; // several controls
-  return <label class="field"><span>{label}</span>{children}</label>;
+export function Field({
+  label,
+  group = false,
+  children,
+}: {
+  label: string;
+  group?: boolean;
+  children: preact.ComponentChildren;
+}) {
+  if (group)
+    return (
+      <div class="field" role="group" aria-label={label}>
+        <span>{label}</span>
+        {children}
+      </div>
+    ); // several controls
+  return (
+    <label class="field">
+      <span>{label}</span>
+      {children}
+    </label>
+  );
 }
 
-export function Select({ value, choices, onChange, label }: { value: string; choices: [string, string][]; onChange: (value: string) => void; label?: string }) {
+export function Select({
+  value,
+  choices,
+  onChange,
+  label,
+}: {
+  value: string;
+  choices: [string, string][];
+  onChange: (value: string) => void;
+  label?: string;
+}) {
   return (
     <select value={value} aria-label={label} onChange={(e) => onChange(e.currentTarget.value)}>
-      {choices.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+      {choices.map(([key, text]) => (
+        <option key={key} value={key}>
+          {text}
+        </option>
+      ))}
     </select>
   );
 }

@@ -1,6 +1,6 @@
 // The moves of a study as a tree: the main line on top, each variation in a lane of its own.
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type StudyTree } from "./shapes";
+import { type StudyTree } from "./messages";
 import { t } from "./words";
 
 const STEP = 26;
@@ -20,15 +20,26 @@ export function lineThrough(tree: StudyTree, node: number): number[] {
   return line;
 }
 
-export function MoveTree({ tree, at, onGo, tones }: {
-  tree: StudyTree; at: number; onGo: (node: number) => void; tones: Map<number, string>;
+export function MoveTree({
+  tree,
+  at,
+  onGo,
+  tones,
+}: {
+  tree: StudyTree;
+  at: number;
+  onGo: (node: number) => void;
+  tones: Map<number, string>;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const { place, lanes, depth } = useMemo(() => layout(tree), [tree]);
   useEffect(() => {
     const [x, y] = place[at] ?? [0, 0];
-    box.current?.scrollTo({ left: x * STEP - box.current.clientWidth / 2, top: y * STEP - box.current.clientHeight / 2 });
-  }, [at, tree]);
+    box.current?.scrollTo({
+      left: x * STEP - box.current.clientWidth / 2,
+      top: y * STEP - box.current.clientHeight / 2,
+    });
+  }, [at, place]);
   return (
     <div class="tree" ref={box} tabIndex={0} role="tree" aria-label={t("moves")}>
       <svg role="presentation" width={(depth + 1) * STEP + 8} height={lanes * STEP + 8}>
@@ -36,12 +47,29 @@ export function MoveTree({ tree, at, onGo, tones }: {
           if (parent < 0) return null;
           const [x1, y1] = place[parent];
           const [x2, y2] = place[node];
-          return <path key={node} class="edge" d={`M${mid(x1)} ${mid(y1)}${y1 === y2 ? "" : `L${mid(x2 - 1)} ${mid(y2)}`}L${mid(x2)} ${mid(y2)}`} />;
+          return (
+            <path
+              key={node}
+              class="edge"
+              d={`M${mid(x1)} ${mid(y1)}${y1 === y2 ? "" : `L${mid(x2 - 1)} ${mid(y2)}`}L${mid(x2)} ${mid(y2)}`}
+            />
+          );
         })}
         {place.map(([x, y], node) => (
-          <g key={node} class={`node mover${tree.movers[node]} ${node === at ? "here" : ""} ${tones.get(node) ?? ""}`} role="treeitem" aria-label={node === 0 ? t("walkStart") : `${x} ${tree.moves[node]}`.trim()} aria-selected={node === at} onClick={() => onGo(node)}>
-            <circle cx={mid(x)} cy={mid(y)} r="10.5"><title>{tree.moves[node]}</title></circle>
-            <text x={mid(x)} y={mid(y) + 3.5}>{x || ""}</text>
+          <g
+            key={node}
+            class={`node mover${tree.movers[node]} ${node === at ? "here" : ""} ${tones.get(node) ?? ""}`}
+            role="treeitem"
+            aria-label={node === 0 ? t("walkStart") : `${x} ${tree.moves[node]}`.trim()}
+            aria-selected={node === at}
+            onClick={() => onGo(node)}
+          >
+            <circle cx={mid(x)} cy={mid(y)} r="10.5">
+              <title>{tree.moves[node]}</title>
+            </circle>
+            <text x={mid(x)} y={mid(y) + 3.5}>
+              {x || ""}
+            </text>
           </g>
         ))}
       </svg>
@@ -54,7 +82,7 @@ function mid(place: number): number {
 }
 
 /** Where each node is: how deep, and in which lane. */
-function layout(tree: StudyTree): { place: [number, number][]; lanes: number; depth: number } {
+export function layout(tree: StudyTree): { place: [number, number][]; lanes: number; depth: number } {
   const children = childrenOf(tree);
   const place: [number, number][] = tree.parents.map(() => [0, 0]);
   const free: number[] = []; // the next free lane at each depth
@@ -72,7 +100,12 @@ function layout(tree: StudyTree): { place: [number, number][]; lanes: number; de
       depth = Math.max(depth, level + i);
     });
     if (level > 0) free[level - 1] = Math.max(free[level - 1] ?? 0, lane + 1);
-    line.forEach((node, i) => children[node].slice(1).reverse().forEach((child) => todo.push([child, level + i + 1, lane + 1])));
+    line.forEach((node, i) =>
+      children[node]
+        .slice(1)
+        .reverse()
+        .forEach((child) => todo.push([child, level + i + 1, lane + 1])),
+    );
   }
   return { place, lanes: Math.max(1, ...place.map(([, lane]) => lane + 1)), depth };
 }

@@ -1,6 +1,8 @@
 // Every word on the page, in English and Korean. A word that is missing in Korean is shown in English.
+import { type View } from "./messages";
 import { inKorean } from "./server_words";
 
+// prettier-ignore
 const table = {
   play: ["Play", "대국"],
   analyse: ["Analyse", "분석"],
@@ -208,12 +210,12 @@ const table = {
 export type Word = keyof typeof table;
 export type Language = "en" | "ko";
 
-let language: Language = pick();
+let language: Language = "en";
 
-function pick(): Language {
+/** Take the language that was chosen here before, or that of the browser. */
+export function pickLanguage(): void {
   const kept = localStorage.getItem("language");
-  if (kept === "en" || kept === "ko") return kept;
-  return navigator.language.startsWith("ko") ? "ko" : "en";
+  language = kept === "en" || kept === "ko" ? kept : navigator.language.startsWith("ko") ? "ko" : "en";
 }
 
 export function currentLanguage(): Language {
@@ -222,8 +224,6 @@ export function currentLanguage(): Language {
 
 export function setLanguage(chosen: Language): void {
   language = chosen;
-  localStorage.setItem("language", chosen);
-  document.documentElement.lang = chosen;
 }
 
 /** The word in the language of the page. */
@@ -252,4 +252,13 @@ export function fromServer(text: string): string {
 export function of(group: string, word: string): string {
   const key = `${group}.${word}`;
   return key in table ? t(key as Word) : word;
+}
+
+/** Board and rules of a position; empty where only the server knows how to say it. */
+export function aboutOf(view: View): string {
+  if (view.board !== "go" || view.rules === undefined) return "";
+  const handicap = view.handicap ? `${t("handicap")} ${view.handicap}` : "";
+  return [`${view.cols}×${view.rows}`, of("rules", view.rules), `${t("komi")} ${view.komi}`, handicap]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -29,8 +29,9 @@ from tengen.agents.registry import read_spec
 from tengen.games import go
 from tengen.games.game import AnyGame, game_names, get_game
 from tengen.games.go import PASS
+from tengen.games.go.board import MAX_SIZE, MIN_SIZE
 from tengen.games.go.coordinates import max_fixed_handicap
-from tengen.games.go.rules import RULES
+from tengen.games.go.rules import RULES, GoOptions
 from tengen.games.microchess.board import RULE_SETS
 from tengen.games.state import RESIGN
 from tengen.search.life_and_death import group_at
@@ -39,6 +40,7 @@ from tengen.web.explain_sessions import ExplainSessions
 from tengen.web.guard import Guard
 from tengen.web.inputs import SAFE_KINDS, weight_of_game
 from tengen.web.match_sessions import MatchSessions
+from tengen.web.messages import Catalogue, GameInfo, GoInfo, OptionInfo
 from tengen.web.opponents import HUMAN
 from tengen.web.play_sessions import PlaySessions
 from tengen.web.positions import view_of
@@ -51,7 +53,8 @@ from tengen.web.thinking import AgentPool, Thinking
 STATIC = Path(__file__).parent / "static"
 _MOST_PAGES = 500
 
-_GO_SIZES = range(2, 26)
+_SIZES = (5, 7, 9, 13, 19)  # that pages offer by a button
+_KOMI = {5: 3.5}  # where networks have learned another than that of the rules
 _HIDDEN = ("limit",)  # options that are for learning
 
 
@@ -86,18 +89,11 @@ def check_built(static: Path = STATIC) -> None:
 def make_app(config: WebConfig) -> Guard:
     """The whole server, as an ASGI application."""
     thinking, agents = Thinking(config.threads), AgentPool()
-    moves = Thinking(config.threads, "moves")
-    actions: dict[str, Action] = {"hello": _hello}
-    stored = StoredGames(config.state)
-    play = PlaySessions(stored, thinking, moves, agents, config.opponents, config.runs)
-    actions |= play.actions()
-    studies = StudySessions(stored, StoredStudies(config.state / "studies"), thinking, agents)
-    actions |= studies.actions()
-    actions |= ExplainSessions(studies, thinking, agents).actions()
-    actions |= RunSessions(config.runs, studies, play, thinking).actions()
-    actions |= MatchSessions(studies, thinking, agents, config.opponents).actions()
-    warm = asyncio.Event()
-    actions = {name: action if name == "hello" else _once(warm, action) for name, action in actions.items()}
+    moves, warm = Thinking(config.threads, "moves"), asyncio.Event()
+    actions = {
+        name: action if name == "hello" else _once(warm, action)
+        for name, action in actions_of(config, thinking, moves, agents).items()
+    }
     pages = set[Connection]()
 
     async def talk(socket: WebSocket) -> None:
@@ -128,6 +124,21 @@ def make_app(config: WebConfig) -> Guard:
     smaller = Middleware(GZipMiddleware, minimum_size=1_000)
     app = Starlette(routes=routes, middleware=[smaller], lifespan=lifespan)
     return Guard(app, config.token, config.local, config.cookie, config.public)
+
+
+def actions_of(config: WebConfig, thinking: Thinking, moves: Thinking, agents: AgentPool) -> dict[str, Action]:
+    """What pages may ask for, in all parts of the server; `messages.py` describes it."""
+    stored = StoredGames(config.state)
+    play = PlaySessions(stored, thinking, moves, agents, config.opponents, config.runs)
+    studies = StudySessions(stored, StoredStudies(config.state / "studies"), thinking, agents)
+    return {
+        "hello": _hello,
+        **play.actions(),
+        **studies.actions(),
+        **ExplainSessions(studies, thinking, agents).actions(),
+        **RunSessions(config.runs, studies, play, thinking).actions(),
+        **MatchSessions(studies, thinking, agents, config.opponents).actions(),
+    }
 
 
 class _Assets(StaticFiles):
@@ -194,8 +205,8 @@ def _warm_up() -> None:
         read_spec(kind)
 
 
-def catalogue() -> dict[str, Any]:
-    """All of it."""
+def catalogue() -> Catalogue:
+    """The games that can be played here, with their options and what is usual."""
     return {
         "version": __version__,
         "kinds": list(SAFE_KINDS),
@@ -203,8 +214,8 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-def _describe(game: AnyGame) -> dict[str, Any]:
-    known = {
+def _describe(game: AnyGame) -> GameInfo:
+    known: GameInfo = {
         "name": game.name,
         "title": game.title,
         "players": list(game.players),
@@ -214,12 +225,24 @@ def _describe(game: AnyGame) -> dict[str, Any]:
     }
     if game.name == "go":
         known["rules"] = [{"name": rules.name, "komi": rules.komi, "size": rules.size} for rules in RULES.values()]
-        known["handicaps"] = {str(size): max_fixed_handicap(size) for size in _GO_SIZES}
+        known["go"] = _usual_go()
     return known
 
 
-def _option(game: AnyGame, option: Any) -> dict[str, Any]:
-    kind = next((word for word in ("bool", "int", "float") if word in str(option.type)), "str")
+def _usual_go() -> GoInfo:
+    return {
+        "sizes": list(_SIZES),
+        "size": GoOptions().size,
+        "smallest": MIN_SIZE,
+        "largest": MAX_SIZE,
+        "komi": {str(size): komi for size, komi in _KOMI.items()},
+        "handicapKomi": GoOptions(handicap=2).komi,
+        "handicaps": {str(size): max_fixed_handicap(size) for size in range(MIN_SIZE, MAX_SIZE + 1)},
+    }
+
+
+def _option(game: AnyGame, option: Any) -> OptionInfo:
+    kind: Any = next((word for word in ("bool", "int", "float") if word in str(option.type)), "str")
     choices = {"go": list(RULES), "microchess": list(RULE_SETS)}.get(game.name, []) if option.name == "rules" else []
     default = option.default
     return {"name": option.name, "kind": kind, "choices": choices, "default": None if default != default else default}
