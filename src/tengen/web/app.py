@@ -218,7 +218,7 @@ def _describe(game: AnyGame) -> GameInfo:
     known: GameInfo = {
         "name": game.name,
         "title": game.title,
-        "players": list(game.players),
+        "players": game.players,
         "territory": game.territory,
         "suffix": game.suffix,
         "options": [_option(game, option) for option in fields(game.options) if option.name not in _HIDDEN],
