@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ..program import COMMAND
+
 HANGS = """import os, sys, time
 for line in sys.stdin:
     words = line.split()
@@ -28,7 +30,7 @@ def test_an_engine_that_hangs_ends_with_the_match(tmp_path: Path, number: int, c
     os.mkfifo(sign)
     reader = os.open(sign, os.O_RDONLY | os.O_NONBLOCK)
     spec = f"gtp:{sys.executable} {script} {sign}"
-    command = [sys.executable, "-m", "tengen", "match", spec, "random", "--games", "1", "--size", "5", *cluster]
+    command = [sys.executable, "-c", COMMAND, "match", spec, "random", "--games", "1", "--size", "5", *cluster]
     with subprocess.Popen([*command, "--out", str(tmp_path / "match")], stderr=subprocess.PIPE) as match:
         asked, _, _ = select.select([reader], [], [], 300)  # until it is asked for a move
         if not asked:

@@ -80,6 +80,8 @@ class Page:
         self._count = 0
         self.news: dict[str, dict[str, Any]] = {}
         """The newest of each topic, put together from what was sent."""
+        self.changed: dict[str, dict[str, Any]] = {}
+        """What was sent of each topic, since the test cleared it."""
 
     def ask(self, action: str, **fields: Any) -> Any:
         """The answer; ValueError if it is an error."""
@@ -90,7 +92,8 @@ class Page:
             if message.get("re") == self._count:
                 if "error" in message:
                     raise ValueError(message["error"])
-                assert not [*faults(message["ok"], ACTIONS[action].gets, action)]
+                wrong = [*faults(message["ok"], ACTIONS[action].gets, action)]
+                assert not wrong, wrong
                 return message["ok"]
 
     def send(self, text: str | bytes) -> dict[str, Any]:
@@ -114,5 +117,7 @@ class Page:
         if "on" in message:
             known = {} if message.get("whole") else self.news.get(message["on"], {})
             news = self.news[message["on"]] = known | message["set"]
-            assert not [*faults(news, TOPICS[message["on"]], message["on"])]
+            self.changed.setdefault(message["on"], {}).update(message["set"])
+            wrong = [*faults(news, TOPICS[message["on"]], message["on"])]
+            assert not wrong, wrong
         return message

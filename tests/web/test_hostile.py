@@ -111,7 +111,10 @@ def test_any_fault_while_an_agent_moves_is_told(tmp_path: Path, monkeypatch: pyt
     def fail(*given: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(play_sessions, "view_of_thought", lambda decision, player: {} if decision is None else fail())
+    usual = play_sessions.view_of_thought
+    monkeypatch.setattr(
+        play_sessions, "view_of_thought", lambda decision, player: usual(None, player) if decision is None else fail()
+    )
     server = Served(WebConfig(tmp_path))
     page = Page(server)
     name = page.ask("play.new", game="go", options=SMALL, players=["spec:random", "human"])["id"]

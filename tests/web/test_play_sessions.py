@@ -56,10 +56,10 @@ def test_the_chance_is_that_of_the_first_player_whoever_moved_last(page: Page) -
 
 def test_only_what_has_changed_is_sent(page: Page) -> None:
     name = begin(page, **SMALL)
-    page.news["game"] = {"number": 0}
+    page.changed.clear()
     move(page, name, "C3")
-    assert "players" not in page.news["game"] and "komi" not in page.news["game"]
-    assert page.news["game"]["cells"].count("1") == 1
+    assert "players" not in page.changed["game"] and "komi" not in page.changed["game"]
+    assert page.changed["game"]["cells"].count("1") == 1
 
 
 def test_an_agent_answers_and_a_game_survives_a_restart(tmp_path: Path) -> None:

@@ -235,6 +235,9 @@ export interface TournamentAgent {
   elo: number | null;
   elo_error: number | null;
   score: number | null;
+  wins: number | null;
+  losses: number | null;
+  draws: number | null;
 }
 
 export interface Tournament {

@@ -262,6 +262,9 @@ class TournamentAgent(TypedDict):
     elo: float | None
     elo_error: float | None
     score: float | None
+    wins: float | None
+    losses: float | None
+    draws: float | None
 
 
 class Tournament(TypedDict):
