@@ -31,6 +31,17 @@ def test_the_table_has_ratings_and_all_pairs(tmp_path: Path) -> None:
     assert again.exit_code == 0 and {path: path.read_bytes() for path in before} == before
 
 
+def test_of_many_agents_the_terminal_shows_ratings_alone(tmp_path: Path) -> None:
+    agents = [f"a{number:02}=random:seed={number}" for number in range(15)]
+    result = runner.invoke(
+        app, ["tournament", *agents, "--game", "tictactoe", "-n", "2", "--out", str(tmp_path / "out")]
+    )
+    assert result.exit_code == 0, result.output
+    heading = next(line for line in result.stdout.splitlines() if "time/move" in line)
+    assert "Elo" in heading and " 1 " not in heading
+    assert all(f"a{number:02}" in result.stdout for number in range(15))
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tengen.workers.calls import WorkerFactory
 
 _IN_POINTS = 6  # up to so many agents the table gives points; of more there is room for percents
+_MOST_COLUMNS = 14  # of more agents the cross table is left to the page of the tournament
 _REFRESH = 1.0  # seconds between two tables
 
 
@@ -183,7 +184,8 @@ def _show(console: "Console", plan: "Tournament", standings: "Standings") -> Non
 
 
 def _standings_table(plan: "Tournament", standings: "Standings") -> "Table":
-    """Ratings and cross table in one: columns 1, 2, ... have the points, or their percentage, against these places."""
+    """Ratings and cross table in one: columns 1, 2, ... have the points, or their percentage, against these places. Of
+    many agents there are only the ratings."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -196,10 +198,11 @@ def _standings_table(plan: "Tournament", standings: "Standings") -> "Table":
     table.add_column("", justify="right")
     table.add_column("agent", overflow="fold", min_width=12)
     places = [str(place) for place in range(1, len(standings.players) + 1)]
-    for heading in ("Elo", "±", "score", *places, "time/move"):
+    columns = standings.players if len(places) <= _MOST_COLUMNS else ()
+    for heading in ("Elo", "±", "score", *places[: len(columns)], "time/move"):
         table.add_column(heading, justify="right", no_wrap=True)
     for place, player in zip(places, standings.players):
-        cells = [_cell(standings, player, rival, points) for rival in standings.players]
+        cells = [_cell(standings, player, rival, points) for rival in columns]
         elo, score = f"{player.rating.elo:+.0f}", f"{player.score.mean:.1%}" if player.score.games else "-"
         reach = f"{player.reach:.0f}" if player.reach else ""
         table.add_row(place, escape(player.name), elo, reach, score, *cells, describe_time(player.seconds_per_move))
