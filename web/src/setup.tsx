@@ -10,7 +10,7 @@ import {
   type OpponentInfo,
 } from "./messages";
 import { ask, useConnected } from "./talk";
-import { fromServer, of, t, type Word } from "./words";
+import { fill, fromServer, of, t, type Word } from "./words";
 
 /** Options of a game by name, those that differ from what is usual. */
 export type Choice = Record<string, string | number | boolean>;
@@ -368,7 +368,7 @@ export function Setup({ catalogue, onGame }: { catalogue: Catalogue; onGame: (id
                   <strong>{fromServer(one.about)}</strong>
                   <span>
                     {one.players.map((player) => (player === "human" ? t("you") : levelName(player))).join(" – ")} ·{" "}
-                    {one.moves} {t("moves").toLowerCase()}
+                    {fill("moveCount", one.moves)}
                     {one.result && ` · ${fromServer(one.result)}`}
                   </span>
                 </a>

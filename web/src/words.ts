@@ -44,6 +44,7 @@ const table = {
   thinking: ["thinking", "생각 중"],
   captured: ["captured", "따낸 돌"],
   moves: ["Moves", "수순"],
+  moveCount: ["{0} moves", "{0}수"],
   yourTurn: ["Your move", "내 차례입니다"],
   toPlay: ["to play", "차례"],
   passed: ["passed", "한수쉼"],

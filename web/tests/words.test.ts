@@ -24,6 +24,7 @@ describe("sentences of the server", () => {
     expect(fromServer("19x19, japanese rules, komi 0.5, 2 handicap stones")).toContain("접바둑 2");
     expect(fromServer("C3 is not legal: there is a stone already")).toBe("C3: 둘 수 없습니다. 이미 돌이 있습니다");
     expect(fromServer("nobody has translated this")).toBe("nobody has translated this");
+    expect(fill("moveCount", 12)).toBe("12수");
   });
 });
 
