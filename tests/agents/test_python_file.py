@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import tengen
+from tengen import _processes
+from tengen._processes import end_all
 from tengen.agents.agent import Agent, AgentError
 from tengen.agents.analysis import Analyst
 from tengen.agents.new_agent import starting_file
@@ -187,6 +189,17 @@ def test_an_error_after_some_moves_leaves_the_agent_usable(write: Write, load: L
     with pytest.raises(AgentError, match="'Z99', which is no move"):
         agent.choose(START)
     assert agent.choose(START).move == 3  # a process of its own, begun afresh
+
+
+def test_a_host_that_was_ended_while_it_waited_is_replaced(write: Write) -> None:
+    file = write("def choose(state):\n    return 12\n")
+    for _ in range(2):
+        agent = load_agent(str(file))
+        assert agent.choose(START).move == 12
+        agent.close()
+        end_all()  # as Ctrl-C in a match does
+        for process in tuple(_processes._started):
+            process.wait()
 
 
 def test_megabytes_of_output_are_not_shown(write: Write, load: Load, capfd: pytest.CaptureFixture[str]) -> None:

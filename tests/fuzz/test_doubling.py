@@ -25,7 +25,7 @@ from tengen.games.go.sgf import read_sgf, rules_of
 from tengen.games.microchess.game import from_pgn
 from tengen.nets.registry import parse_network
 from tengen.serve.gtp_protocol import GtpError, as_integer, as_number, read_commands
-from tengen.serve.kata import parse_query
+from tengen.serve.kata_query import parse_query
 from tengen.serve.uci import parse_go, parse_option, parse_position, read_lines
 from tengen.web.guard import _cookie, _is_same, _name
 from tengen.web.inputs import read_any, safe_spec

@@ -134,6 +134,11 @@ class EngineProcess:
         except (OSError, ValueError):
             raise self.death() from None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
     def death(self) -> AgentError:
         """The error for an engine whose output has ended, with how it ended."""
         try:

@@ -159,6 +159,11 @@ class _HostProcess:
         self._prints = _Prints()
         self._process = EngineProcess(argv, "the player", partial(_read_lines, lines=self._lines), self._prints.show)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.is_running
+
     def begin(self, file: str) -> None:
         """Get ready for a game of another file."""
         self.name = self.file = file
@@ -222,9 +227,13 @@ class _Hosts:
     def take(self, argv: list[str], file: str) -> _HostProcess:
         """A host for a game of this file."""
         with self._lock:
+            ended = [host for host in self._idle if not host.is_running]  # Ctrl-C ends all that were started
+            self._idle = [host for host in self._idle if host not in ended]
             fitting = [host for host in self._idle if host.argv == argv]
             if fitting:
                 self._idle.remove(fitting[-1])
+        for host in ended:
+            host.close(patience=0.0)
         host = fitting[-1] if fitting else _HostProcess(argv)
         host.begin(file)
         return host

@@ -53,8 +53,8 @@ class Setting:
 
     def check(self, name: str, value: Any) -> None:
         """ValueError unless a value is possible."""
-        added = bool(self.plugins) and _plugins.find(self.plugins, str(value)) is not None
-        if self.choices and value not in self.choices and not added:
+        unknown = bool(self.choices) and value not in self.choices
+        if unknown and not (self.plugins and _plugins.find(self.plugins, str(value))):
             raise ValueError(f"no {name} is called {str(value)[:40]!r}: choose from {', '.join(self.choices)}")
         possible = (
             (self.low is None or value >= self.low)
