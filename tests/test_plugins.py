@@ -19,6 +19,7 @@ from tengen.encode import encoder_names, get_encoder
 from tengen.games import game
 from tengen.learn.optimizers import build_optimizer
 from tengen.learn.zero_settings import SelfPlaySettings
+from tengen.web.app import catalogue
 
 OTHELLO = Path(__file__).parent.parent / "examples" / "othello.py"
 
@@ -48,6 +49,7 @@ def test_othello_is_a_game_an_encoder_and_a_network(tmp_path: Path) -> None:
     load_plugins([OTHELLO])
     load_plugins([OTHELLO])  # a second time changes nothing
     assert "othello" in tengen.game_names() and encoder_names("othello") == ("othello", "othello-edges")
+    assert "Othello" in [each["title"] for each in catalogue()["games"]], "the page offers it"
     tengen.testing.check_game("othello")
     tengen.testing.check_encoder("othello-edges")
     tengen.testing.check_network("tiny", "othello", "othello-edges")
@@ -160,3 +162,13 @@ def test_the_checks_find_what_is_wrong() -> None:
         tengen.testing.check_encoder("wider", size=5)
     with pytest.raises(AssertionError, match="forfeits as X: <lambda> returned 99"):
         tengen.testing.check_agent(lambda state: 99, "tictactoe")
+
+
+def test_known_words_look_for_no_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(kind: str, name: str) -> None:
+        raise AssertionError(f"{kind} {name} was looked for")
+
+    monkeypatch.setattr(_plugins, "find", fail)
+    assert SelfPlaySettings(search="gumbel").rule() and get_encoder("simple")
+    with pytest.raises(AssertionError, match="rule bold"):
+        SelfPlaySettings(search="bold")
